@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.data.catalogue import DataFile, DatasetInfo, label_setting
-from dsgkit.data.files import obtain
+from dsgkit.data.files import no_such_file, obtain
 from dsgkit.data.layout import (
     COMMA_NUMBER,
     FLOAT32_OVERFLOW,
@@ -337,7 +337,7 @@ def read_new_rows(
     dataset is, unless its name ends in ``.csv``. Offsets are subtracted as from the dataset's.
     """
     if not path.is_file():
-        raise DataError(f"{path}: no such file")
+        raise DataError(no_such_file(path))
     if info.loader == "reviews":
         raise DataError(f"{path}: features of reviews are made of all texts of a dataset at once")
     if info.loader == "delimited":
@@ -349,7 +349,10 @@ def read_new_rows(
         if (n := layout.n_columns) != n_features:
             raise DataError(f"{path}: {n} columns, not the {n_features} of the dataset")
         blocks = Table(layout, {k: Feature() for k in range(n)}).blocks()
-    X = np.concatenate([X for X, _ in blocks])
+    parts = [X for X, _ in blocks]
+    if not parts:
+        raise DataError(f"{path}: the file holds no rows")
+    X = np.concatenate(parts)
     return (X if offsets is None else X - offsets).astype(np.float32)
 
 

@@ -166,6 +166,7 @@ TABLE = {"loader": "delimited", "header": True, "label_column": "kind", "categor
         (TABLE | {"ignored": ["a"]}, "new.csv", "colour\nred\n", [0, 1]),
         (TABLE, "new.csv", "a,colour\n", ": the file holds no rows"),
         ({"loader": "libsvm"}, "new.txt", "0 1:0.5 3:2\n", [0.5, 0, 2]),
+        ({"loader": "libsvm"}, "new.txt", "", ": the file holds no rows"),
         ({"loader": "libsvm"}, "new.csv", "0.5,0,2\n", [0.5, 0, 2]),
         ({"loader": "libsvm"}, "new.csv", "0.5,0\n", "2 columns, not the 3 of the dataset"),
     ],
