@@ -22,7 +22,7 @@ from dsgkit.experiment.plan import best_point, choosing_measure, make_trial
 from dsgkit.experiment.runs import Run, dataset_of, load
 from dsgkit.experiment.store import Record
 from dsgkit.experiment.timing import Clock
-from dsgkit.tasks.base import function_of, named_by_fit, scaling_of
+from dsgkit.tasks.base import TASKS, function_of, named_by_fit, scaling_of
 from dsgkit.tasks.svm import is_positive, share_cut
 
 
@@ -38,10 +38,14 @@ class Predictor:
     def __init__(self, folder: Path, solver: str | None = None) -> None:
         (run,) = load(folder)
         self.experiment = load_experiment(folder / CONFIG)
+        task, self._protocol = self.experiment.task, self.experiment.protocol
+        kinds = (vars(one).get("kind") for one in task.__mro__)
+        self._kind = next((kind for kind in kinds if kind in TASKS), "")  # or that it derives from
+        if not self._kind and task.target != "binary":
+            raise ResultsError(f"{folder}: its task, {task.kind}, has no predictions of new rows")
         self.solver, self.params, self.score = _chosen(run, self.experiment, solver)
         self.dataset = dataset_of(run)
-        protocol: Any = self.experiment.protocol  # of a task with a scaling
-        self._protocol, self._scaling = protocol, scaling_of(self.dataset, protocol.scale)
+        self._scaling = scaling_of(self.dataset, getattr(self._protocol, "scale", "raw"))
 
     def __str__(self) -> str:
         values = "".join(f", {name} {spelled(value)}" for name, value in self.params.items())
@@ -55,7 +59,7 @@ class Predictor:
 
     def predict(self, X: NDArray[Any]) -> pd.DataFrame:
         """Return the number of every row from 0, and its score, class or cluster."""
-        kind, rows = self._protocol.kind, Rows(X, None, *self._scaling)[:]
+        kind, rows = self._kind, Rows(X, None, *self._scaling)[:]
         model, cut = self._fitted()
         columns: dict[str, Any] = {"row": np.arange(len(rows))}
         if kind == "clustering":
@@ -75,7 +79,7 @@ class Predictor:
 
     def _fitted(self) -> tuple[Any, float | None]:
         """Return the fitted estimator, and the threshold of its values; None for 0."""
-        experiment, dataset, kind = self.experiment, self.dataset, self._protocol.kind
+        experiment, dataset, kind = self.experiment, self.dataset, self._kind
         trial = make_trial(experiment, dataset, 0)
         model = make_estimator(experiment, self.solver, trial, 0, self.params)
         if kind == "similar_unlabeled":

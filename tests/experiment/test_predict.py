@@ -22,6 +22,7 @@ from dsgkit.experiment.plan import make_trial
 from dsgkit.experiment.predict import Predictor, _best
 from dsgkit.experiment.run import Options, run_experiment
 from dsgkit.tasks.base import function_of
+from tests.experiment import own_task
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(160, 3)).round(4)
@@ -131,6 +132,30 @@ def test_the_solver_is_the_best_that_is_given_no_hidden_labels(run):
     solvers = {"all_labels_svm": {"grid": {"C": [1, 10], "sigma": [1.0]}}}
     solvers |= {"tsgs3vm": {"grid": {"C": [1, 10]}, "params": FEW}}
     assert Predictor(run("semi_supervised_svm", solvers)).solver == "tsgs3vm"
+
+
+OWN = """
+from dsgkit import QS3ORAO
+from dsgkit.tasks.ordinal import Ordinal
+
+class Grades(Ordinal):
+    pass
+
+class Mine(QS3ORAO):
+    tasks = ("my:Grades",)
+"""
+
+
+def test_a_task_of_ones_own_predicts_as_the_one_that_it_derives_from(run, own_modules, monkeypatch):
+    own_modules("my", OWN)
+    monkeypatch.setitem(RUNS, "my:Grades", RUNS["ordinal"])
+    folder = run("my:Grades", {"mine": {"kind": "my:Mine", "params": FEW}})
+    assert {*Predictor(folder).predict(NEW)["class"]} <= {"10", "20", "30"}
+    kind = own_task.RidgeTask.kind
+    monkeypatch.setitem(RUNS, kind, (KINDS, YES, {"trials": 1}, None, None, {}))
+    folder = run(kind, {"ridge": {"kind": f"{own_task.__name__}:Ridge"}})
+    with pytest.raises(ResultsError, match="RidgeTask, has no predictions of new rows"):
+        Predictor(folder)
 
 
 def test_the_command_writes_a_csv_and_refuses_other_rows_than_those_of_the_run(run, monkeypatch):
