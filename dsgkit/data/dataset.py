@@ -22,7 +22,7 @@ from dsgkit.data.prepare import FILE_ROWS, prepare
 from dsgkit.data.spec import DatasetSpec, resolve
 from dsgkit.data.targets import Target
 from dsgkit.errors import DataError, MissingDataError
-from dsgkit.linalg import Array, Single, fixed, read_rows
+from dsgkit.linalg import Array, Single, fixed, read_rows, row_blocks
 from dsgkit.seeds import derive_seed
 
 Index = slice | NDArray[np.integer]
@@ -185,8 +185,8 @@ class Dataset:
         return (self.minimum - low / factors.astype(np.float64)).astype(np.float32), factors
 
     def _blocks(self) -> Iterator[Array]:
-        for start in range(0, len(self.X), _BLOCK_ROWS):
-            yield read_rows(self.X, slice(start, start + _BLOCK_ROWS)).astype(np.float64)
+        for block in row_blocks(len(self.X), _BLOCK_ROWS):
+            yield read_rows(self.X, block).astype(np.float64)
 
 
 class Rows:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from dsgkit.data.files import open_content
 from dsgkit.data.layout import FLOAT32_OVERFLOW, LineError, decoded, why_no_number
 from dsgkit.errors import DataError, shown
-from dsgkit.linalg import Single
+from dsgkit.linalg import Single, row_blocks
 
 Block = tuple[NDArray[Any], NDArray[Any]]
 Lines = Sequence[bytes]
@@ -85,9 +85,8 @@ def read_libsvm(path: Path, n_features: int, member: str | None = None) -> Itera
         except ValueError as error:
             check_lines(path, first, lines, why, error)
         X.data += 0.0  # no -0.0, as zeros that are left out have no sign
-        step = max(1, BLOCK_VALUES // n_features)
-        for start in range(0, len(y), step):
-            yield X[start : start + step].toarray(), y[start : start + step]
+        for block in row_blocks(len(y), max(1, BLOCK_VALUES // n_features)):
+            yield X[block].toarray(), y[block]
 
 
 def _why_no_pairs(n_features: int, line: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.linalg import Array
+from dsgkit.linalg import Array, row_blocks
 from dsgkit.risks.similar import weights
 from dsgkit.seeds import derive_seed
 from dsgkit.system.jit import prange, reducing_parallel
@@ -156,9 +156,8 @@ def davies_bouldin(
         spreads = np.add.reduceat(from_centroid, starts, axis=0) / sizes
     else:
         spreads = clusters.within[1]
-    largest, step = np.empty(m), max(1, BLOCK_ENTRIES // m)
-    for start in range(0, m, step):
-        block = slice(start, start + step)
+    largest = np.empty(m)
+    for block in row_blocks(m, max(1, BLOCK_ENTRIES // m)):
         distances = cdist(centroids[block], centroids)
         distances[distances == 0] = np.inf  # of a cluster to itself, and of equal centroids
         largest[block] = np.max((spreads[block, None] + spreads) / distances, axis=1)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.config.spec import Repetitions
-from dsgkit.linalg import checked_shape
+from dsgkit.linalg import checked_shape, row_blocks
 from dsgkit.tasks.base import At, Point, Scores, Work, cost_of, settled
 from dsgkit.tasks.measures import MEASURES
 from dsgkit.tasks.metrics import balanced_accuracy, error_rate
@@ -118,8 +118,7 @@ class SemiSupervisedSVM(SemiSupervised):
             cuts = self._cuts(models, training["y"], at, n)
             solved = np.array([cut is None or math.isfinite(cut) for cut in cuts])
             positive = np.empty((len(y), n), bool)
-            for start in range(0, len(y), _BLOCK_ROWS):
-                block = slice(start, start + _BLOCK_ROWS)
+            for block in row_blocks(len(y), _BLOCK_ROWS):
                 values = _values(models, X[block], n)
                 solved &= np.isfinite(values).all(axis=0)
                 for column, cut in enumerate(cuts):
