@@ -182,6 +182,14 @@ def draft(
     if survey.n_rows < FEWEST_ROWS:
         raise DataError(f"{path}: {survey.n_rows} rows are too few, at least {FEWEST_ROWS}")
     task = task or _task(survey, positive)
+    if label is None and unlabeled is not None:
+        raise DataError(f"{path}: --unlabeled needs labels: add --label COLUMN")
+    for option, value, used_by in (
+        ("--positive", positive, ("auc", "svm")),
+        ("--labeled-rows", labeled_rows, ("auc", "svm", "ordinal")),
+    ):
+        if value is not None and task not in used_by:
+            raise DataError(f"{path}: {option} is not for {TASKS[task]} (--task {task})")
     target, words, rarest = _target(survey, task, positive)
     data: dict[str, Any] = {"extends": f"base/try_{task}.yaml"}
     data["dataset"] = _dataset(survey, unlabeled) | target
