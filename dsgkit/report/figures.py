@@ -34,9 +34,9 @@ def by_solver(run: Run, measure: Measure) -> dict[str, list[Entry]]:
 def reading(way: str, runs: Sequence[Run], measure: Measure, shown: Iterable[Entry] = ()) -> str:
     """Return how to read a figure: what its points and bars are, over how many trials.
 
-    The trials are those of the ``shown`` entries, by default of all.
+    The trials are those of the ``shown`` entries, by default of those that the runs' figure shows.
     """
-    every = [*shown] or [entry for run in runs for entry in entries(run, measure)]
+    every = [*shown] or [entry for run in runs for entry in _shown(way, run, runs, measure)]
     counts = {len(entry.values) for entry in every} - {0}
     trials = f"{from_to(counts, ' to ')} trials" if counts - {1} else "one trial"
     if way == "boxplot":
@@ -52,6 +52,21 @@ def reading(way: str, runs: Sequence[Run], measure: Measure, shown: Iterable[Ent
     cross = any(drawing.failed(line) and any(entry.values for entry in line) for line in lines)
     text = f"Medians over {trials}, {clock}with bars from the {ends}."
     return f"{text} Where a line ends at a cross, the next size failed." if cross else text
+
+
+def _shown(way: str, run: Run, runs: Sequence[Run], measure: Measure) -> list[Entry]:
+    every = entries(run, measure)
+    if way == "boxplot":
+        return frame.largest(every)
+    if way == "trace":
+        sizes = _traced_sizes(run, runs, measure)
+        return [entry for entry in every if entry.size in sizes]
+    return every
+
+
+def _traced_sizes(run: Run, runs: Sequence[Run], measure: Measure) -> list[int]:
+    """Return the sizes with a panel: every one, of several runs the largest."""
+    return drawing.traced_sizes(run, measure)[-1 if len(runs) > 1 else 0 :]
 
 
 class Drawing(NamedTuple):
@@ -87,7 +102,7 @@ def _draw_curves(runs: Sequence[Run], measure: Measure, width: float | None) -> 
 def _draw_traces(runs: Sequence[Run], measure: Measure, width: float | None) -> Figure:
     panels = []
     for run in runs:
-        for size in drawing.traced_sizes(run, measure)[-1 if len(runs) > 1 else 0 :]:
+        for size in _traced_sizes(run, runs, measure):
             at = f"{short_count(size)} {run.axis.noun}" if run.axis else ""
             panels.append((_title(run, runs, at), drawing.along(run, measure, size)))
     draw = partial(drawing.trace, measure=measure, looks=looks_of(runs))

@@ -171,6 +171,10 @@ def test_of_one_run_every_size_is_traced_of_several_the_largest_gaps_on_a_log_ax
     several = drawn([run, run.named(run.names, "other")], "gap_trace").axes
     titles = [axes.get_title() for axes in several]
     assert titles == ["toy, 200 unlabelled", "other, 200 unlabelled"]
+    fewer = run.named(run.names, "fewer")
+    fewer = replace(fewer, fits=fewer.fits.query("size == 200 or trial == 0"))
+    (both,) = wanted_figures([fewer, run], ["gap_trace"])
+    assert "Means over 2 trials" in both.caption
 
 
 def test_figures_are_those_that_configs_ask_for_and_that_have_values():
@@ -189,9 +193,10 @@ def test_a_caption_says_how_many_trials_there_are_and_what_is_to_come():
     (figure,) = wanted_figures([run], ["auc_boxplot"])
     for part in ("AUC on the unlabelled rows", "2 to 5 trials", "boxes", "7 of 10 fits have run"):
         assert part in figure.caption
-    few = make_run(a={500: [0.5, 0.6], 1000: [0.5, 0.6]})
+    few = make_run(a={500: TRIALS, 1000: [0.5, 0.6]})  # a box plot shows the largest size only
     (boxes, times) = wanted_figures([few], ["auc_boxplot", "time_curve"])
-    assert "bars show" in boxes.caption and "processor time on one thread" in times.caption
+    assert "Dots are 2 trials" in boxes.caption and "bars show" in boxes.caption
+    assert "2 to 5 trials, processor time on one thread" in times.caption
 
 
 @pytest.mark.parametrize(
