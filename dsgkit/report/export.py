@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from dsgkit.experiment.runs import Run, load
+from dsgkit.report.frame import check_named
 from dsgkit.tasks.measures import FIRST_COLUMNS, LAST_COLUMNS
 
 
@@ -38,7 +39,7 @@ def load_results(*folders: Path | str) -> pd.DataFrame:
     Raises
     ------
     ResultsError
-        If a folder is not a results folder, or cannot be read.
+        If no folder is named, or one is not a results folder, or cannot be read.
 
     Examples
     --------
@@ -46,6 +47,7 @@ def load_results(*folders: Path | str) -> pd.DataFrame:
     >>> fits = load_results("results/quickstart")  # doctest: +SKIP
     >>> fits[fits.status == "ok"].groupby(["solver", "size"]).fit_seconds.median()  # doctest: +SKIP
     """
+    check_named(folders)
     return fits(load(*folders))
 
 

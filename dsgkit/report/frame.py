@@ -203,10 +203,15 @@ def about(runs: Sequence[Run]) -> str:
     return f"{', '.join(filter(None, parts))}." if any(parts) else ""
 
 
+def check_named(results: Sequence[object]) -> None:
+    """Raise `ResultsError` if there are none."""
+    if not results:
+        raise ResultsError("no results were named; name at least one results folder")
+
+
 def check_recorded(runs: Sequence[Run]) -> None:
     """Raise `ResultsError` without runs, or for a run without a recorded fit."""
-    if not runs:
-        raise ResultsError("no results were named; name at least one results folder")
+    check_named(runs)
     for run in runs:
         if not (run.fits["status"] != "").any():
             raise ResultsError(f"{run.folder}: no fit is recorded yet; run the experiment first")

@@ -15,7 +15,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from dsgkit import __version__
-from dsgkit.errors import ResultsError
 from dsgkit.experiment.folder import other_source
 from dsgkit.experiment.runs import TO_COME, Run
 from dsgkit.experiment.status import FAILURES, by_cause, ending, places, status_words
@@ -23,7 +22,7 @@ from dsgkit.experiment.store import Record
 from dsgkit.report.figures import svg, wanted_figures
 from dsgkit.report.findings import findings
 from dsgkit.report.formats import Cell, Layout
-from dsgkit.report.frame import finished, solver_names
+from dsgkit.report.frame import check_named, finished, solver_names
 from dsgkit.report.numbers import NO_VALUE, counted, grid_text, leaves, value_text
 from dsgkit.report.tables import wanted_tables
 
@@ -49,8 +48,7 @@ def page_text(runs: Sequence[Run], missing: Sequence[tuple[str, str]] = ()) -> s
     ResultsError
         If there is nothing to show.
     """
-    if not runs and not missing:
-        raise ResultsError("no results were named; name at least one results folder")
+    check_named([*runs, *missing])
     sections = [_section(run, number) for number, run in enumerate(runs, start=1)]
     titles = [*(run.heading for run in runs), *(name for name, _ in missing)]
     script = _text("page.js")

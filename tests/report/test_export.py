@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from dsgkit import cli, load_results
+from dsgkit.errors import ResultsError
 from dsgkit.tasks.measures import FIRST_COLUMNS, LAST_COLUMNS
 
 REFERENCE = Path(__file__).parents[2] / "results" / "reference"
@@ -74,6 +75,11 @@ def test_columns_have_one_order():
     assert names[start : start + len(parameters)] == sorted(parameters)
     assert list(found["config"].unique()) == [loaded(name)["config"][0] for name in KEPT]
     assert found["auc"].isna().any()  # not a measure of every task
+
+
+def test_without_a_folder_it_says_so():
+    with pytest.raises(ResultsError, match="no results were named"):
+        load_results()
 
 
 def test_the_command_writes_the_same(tmp_path, capsys):
