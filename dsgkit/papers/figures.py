@@ -81,10 +81,9 @@ class Shown(Spec):
 
 
 class Figures(Spec):
-    """The figures and tables of the paper ``key``; ``shared`` has YAML anchors of panels."""
+    """The figures and tables of the paper ``key``."""
 
     key: Text
-    shared: dict[str, list[Panel]] = Field(default_factory=dict)
     figures: list[Shown]
 
     @property
