@@ -1,7 +1,10 @@
-"""Invented runs, and the judgement of a criterion on them."""
+"""Invented runs, the judgement of a criterion on them, and shipped configs."""
 
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
 
+from dsgkit.config.load import read_config
 from dsgkit.experiment import frames
 from dsgkit.papers.judge import Kept, Outcome, judge_criterion
 from dsgkit.papers.schema import Datasets, Paper, Profiles
@@ -38,6 +41,14 @@ claims:
   judged:
   - {by: protocol, test: rate, study: convergence, x: t, y: errors, exponent: -1, tolerance: 0.1}
 """
+
+
+@cache
+def config_named(name):
+    """Return what a shipped config says, with its bases, unvalidated: other tests load each."""
+    folder = Path(__file__).parents[2] / "configs"
+    places = [folder / f"{name}.yaml", folder / "claims" / f"{name}.yaml"]
+    return read_config(next(place for place in places if place.is_file())).data
 
 
 def run_of(fits, of="auc", name="codrna", **settings):

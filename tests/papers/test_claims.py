@@ -1,7 +1,6 @@
 """The files of claims: strictly read, true of configs and tasks, and told in sentences."""
 
 import json
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from dsgkit.papers.sentences import sentence
 from dsgkit.papers.tests import TESTS
 from dsgkit.tasks import base as tasks
 from dsgkit.tasks.measures import STANDARD
-from tests.papers.judged import PAPER
+from tests.papers.judged import PAPER, config_named
 
 ROOT = Path(__file__).parents[2]
 MADE = {
@@ -27,16 +26,9 @@ JUDGEMENTS = [(paper, one) for paper, claim in CLAIMS for one in claim.judged]
 IDS = [f"{claim.id}-{i}" for _, claim in CLAIMS for i in range(len(claim.judged))]
 
 
-@cache
-def config(name):
-    """Return what a config says, with its bases, unvalidated: other tests load every one."""
-    places = [ROOT / "configs" / folder / f"{name}.yaml" for folder in (".", "claims")]
-    return read_config(next(place for place in places if place.is_file())).data
-
-
 def solvers_of(name, profiles):
     """Return the solvers that a config has in any of some profiles; ``""`` is without one."""
-    data = config(name)
+    data = config_named(name)
     there = {"": {}, **data.get("profiles", {})}
     of_each = [{**data["solvers"], **there[p].get("solvers", {})} for p in profiles if p in there]
     assert of_each, "no profile of a config is judged"
@@ -66,7 +58,7 @@ def test_a_criterion_names_solvers_and_measures_that_there_are(paper, criterion)
     for name in criterion.configs or [f"{name}_{paper.suffix}" for name in datasets]:
         profiles = getattr(paper.profiles, criterion.by)
         assert solvers_in(criterion) <= solvers_of(name, profiles)
-        assert config(name)["protocol"]["kind"] == paper.task
+        assert config_named(name)["protocol"]["kind"] == paper.task
     measures = (*tasks.get(paper.task).measures, *STANDARD)
     sides = {name: m.better for m in measures for name in (m.name, m.clock)}
     named = {getattr(criterion, "measure", None), *getattr(criterion, "measures", [])} - {None}

@@ -1,12 +1,10 @@
 """Figures and tables of the papers: what they name, and what is made of invented runs."""
 
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-from dsgkit.config.load import read_config
 from dsgkit.data.catalogue import DATASETS
 from dsgkit.errors import DsgError, ResultsError
 from dsgkit.papers.figures import (
@@ -24,20 +22,13 @@ from dsgkit.published import rows_of as csv_rows
 from dsgkit.report.formats import Table, markdown
 from dsgkit.tasks import base as tasks
 from dsgkit.tasks.measures import STANDARD, Published, PublishedFigure
-from tests.papers.judged import run_of, write_kept
+from tests.papers.judged import config_named, run_of, write_kept
 from tests.report.runs import lines
 
 ROOT = Path(__file__).parents[2]
 EVERY = [(paper, shown) for paper in all_papers() for shown in paper.figures]
 IDS = [f"{paper.key}-{shown.number}" for paper, shown in EVERY]
 VALUES = [0.9, 0.8, 0.7, 0.6, 0.95]
-
-
-@cache
-def config_named(name):
-    folders = (ROOT / "configs", ROOT / "configs" / "claims")
-    path = next(path for folder in folders if (path := folder / f"{name}.yaml").exists())
-    return read_config(path).data
 
 
 @pytest.mark.parametrize(("paper", "shown"), EVERY, ids=IDS)

@@ -1,6 +1,5 @@
 """The HTML page of runs: what it says, and that it needs nothing else."""
 
-import re
 from html.parser import HTMLParser
 from urllib.parse import unquote
 from xml.etree import ElementTree
@@ -82,11 +81,6 @@ def test_it_needs_nothing_else_and_figures_are_images_of_text(text):
     for one in images:
         root = ElementTree.fromstring(unquote(one["src"].partition(",")[2]))
         assert root.tag.endswith("svg")
-
-
-def test_without_styles_and_scripts_all_numbers_are_there(text):
-    bare = re.sub(r"<(style|script)>.*?</\1>", "", text, flags=re.DOTALL)
-    assert "0.833" in bare and "Findings" in bare and "display: none" not in bare
 
 
 def test_equal_runs_give_equal_text(text):
