@@ -173,7 +173,7 @@ def _lead_text(run: Run, lead: _Lead, p: float | None) -> str:
         head = f"{'Significant' if p < LEVEL else 'No significant'} difference in {what}"
     elif len(first.values) == 1:
         head += ", in one trial"
-    elif inference(run).tested:
+    elif inference(run).tested and change.interval:  # without variation
         head += ", in every trial"
     by = change.words(measure, p)
     text = f"{first.name} {scores[0]}, then {second.name} {scores[1]} ({by})"

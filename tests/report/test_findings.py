@@ -38,6 +38,12 @@ def test_who_leads_and_whether_it_is_significant(case):
     assert "chance" not in sentence
 
 
+def test_a_lead_in_the_one_common_trial_is_not_one_in_every_trial():
+    late = {place: {"status": "timeout", "scores": {}} for place in [("a", 0, 0), ("b", 0, 2)]}
+    (sentence,) = said(make_run(a=LOW[:3], b=HIGH[:3], records=late), "best")
+    assert re.search(r"^Highest AUC on the unlabelled rows: B 0\.915, then A 0\.815 \(", sentence)
+
+
 @pytest.mark.parametrize("b", [HIGH, ALIKE])
 def test_a_lead_has_the_p_value_of_its_contrast(b):
     p = contrast(np.array(LOW), np.array(b)).p
