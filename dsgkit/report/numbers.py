@@ -57,7 +57,7 @@ def short_count(n: int) -> str:
     """Return a short count: ``500``, ``3,975``, ``59.5k``, ``5M``."""
     if n < 10_000:
         return f"{n:,}"
-    unit, size = ("M", 10**6) if n >= 10**6 else ("k", 10**3)
+    unit, size = ("M", 10**6) if n >= 999_500 else ("k", 10**3)
     return f"{n / size:.3g}{unit}"
 
 
@@ -69,9 +69,9 @@ def score_text(measure: Measure, value: float) -> str:
 
 def seconds_text(seconds: float) -> str:
     """Return a time with two digits and its unit: ``0.4 ms``, ``35 s``."""
-    if seconds < 0.1:
+    if seconds < 0.0995:
         return f"{1000 * seconds:.2g} ms"
-    return f"{seconds:.2g} s" if seconds < 100 else f"{seconds:,.0f} s"
+    return f"{seconds:.2g} s" if seconds < 99.5 else f"{seconds:,.0f} s"
 
 
 def counted(n: int, noun: str, plural: str = "") -> str:
