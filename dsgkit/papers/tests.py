@@ -468,6 +468,9 @@ def reproduced(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
     points = []
     for case in cases:
         table = published_table([case.run]).frame
+        if table.empty:
+            points.append(Point(case.name, note="no method of the paper was run"))
+            continue
         table = table[table["measure"].isin(c.measures)]
         for name, own in table.groupby("solver", sort=False):
             if own["remark"].any() or own["trials"].min() < c.trials:

@@ -466,8 +466,8 @@ def test_published(measure, good, more, verdict):
     assert (point.a_value, point.b_value, point.counts) == (n, more["least"], n >= more["least"])
 
 
-def reproduction(auc, error=0.2, flag="", trials=5):
-    run = run_of({"own": {2000: [{"scores": {"auc": auc, "error": error}}] * trials}})
+def reproduction(auc, error=0.2, flag="", trials=5, solver="own"):
+    run = run_of({solver: {2000: [{"scores": {"auc": auc, "error": error}}] * trials}})
     figures = [
         PublishedFigure(solver=solver, measure=name, value=value, tolerance=0.05, flag=flag)
         for solver in ("own", "absent")
@@ -484,6 +484,7 @@ def reproduction(auc, error=0.2, flag="", trials=5):
         (reproduction(0.9, 0.26), "holds in part (2 of 3)"),
         (reproduction(0.9, flag="impossible"), f"{NOT}: 2 of 3 datasets have enough results; OWN:"),
         (reproduction(0.9, trials=4), f"{NOT}: 2 of 3 datasets have enough results; OWN: too few"),
+        (reproduction(0.9, solver="x"), f"{NOT}: 2 of 3 datasets have enough results; no method"),
     ],
 )
 def test_reproduced(run, verdict):
