@@ -46,7 +46,7 @@ class Case:
         searching = fits["message"].str.startswith(SEARCHING_PREFIX)
         words = np.where(searching, f" {SEARCHING_PREFIX.rstrip(': ')}", "")
         self.endings = (fits["ending"] + words).to_numpy(object)
-        self.misleads = fits["disturbed"].to_numpy(bool)  # wall times that are too long
+        self.disturbed = fits["disturbed"].to_numpy(bool)
         # least seconds of fits that were stopped at their time limit, which is a wall time: divided
         # by the largest slowdown of a fit on one thread, a lower bound on the processor time
         limits = np.where(self.endings == "timeout", self.numbers("timeout"), np.nan)
@@ -167,7 +167,7 @@ def sample(case: Case, key: str, size: int, c: Any) -> Sample:
     values, limits, trials = case.values(c.measure, rows), case.limits[rows], case.trials[rows]
     known = ~np.isnan(values)
     if case.unit(c.measure) == "seconds":
-        known &= ~case.misleads[rows]
+        known &= ~case.disturbed[rows]
     stopped = ~np.isnan(limits) & (c.test in TIMED and c.measure == "fit")
     found = np.concatenate([limits[stopped], values[known]])
     trials = np.concatenate([trials[stopped], trials[known]])

@@ -177,7 +177,7 @@ def sooner(case: Case, a: Sample, b: Sample, c: Any) -> Fields:
     by disturbed wall times.
     """
     side = sign(case, c)
-    if any(case.misleads[case.rows(one.key, one.size)].any() for one in (a, b)):
+    if any(case.disturbed[case.rows(one.key, one.size)].any() for one in (a, b)):
         return {"note": "disturbed, timed on the wall clock"}
     courses = [case.course(one.key, one.size, c.measure) for one in (a, b)]
     if min(map(len, courses)) == 0 or not any((one["iteration"] > 0).any() for one in courses):
