@@ -50,7 +50,6 @@ class Cost:
     memory: int = 0  # bytes that training allocates at once
     flops_per_row: float = 0.0  # operations of evaluating the fitted function at one row
     shared_per_row: float = 0.0  # those of them that models trained together share
-    least_memory: int | None = None  # bytes that suffice with more time; None is ``memory``
 
     def row_flops(self, n_models: int) -> float:
         """Return the number of operations to evaluate jointly trained models at one row."""

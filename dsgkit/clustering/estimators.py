@@ -66,7 +66,6 @@ class ClusteringEstimator(ClusterMixin, Estimator):
     """
 
     tasks = ("clustering",)
-    _required_methods: ClassVar[Any] = (("domain",), ("clusters",), ("objective",))
     domain_time_share: ClassVar[float] = 0.5
     """Approximate share of the domain in the time of a fit."""
 
