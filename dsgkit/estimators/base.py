@@ -524,13 +524,21 @@ def fit_observed(
     return self._fit_to(self.data(**arrays), clock)
 
 
-def binary_tags(tags: Tags) -> Tags:
-    """Return scikit-learn's tags of a classifier of two classes, which reads sparse rows."""
-    tags.classifier_tags.multi_class, tags.input_tags.sparse = False, True
-    return tags
+class BinaryClassifier(ClassifierMixin, Estimator):
+    """Base of the classifiers of two classes by the sign of a function."""
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of every row: the last of ``classes_`` for values of at least 0."""
+        positive = self.decision_function(X) >= 0
+        return self.classes_[positive.astype(int)]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class, tags.input_tags.sparse = False, True
+        return tags
 
 
-class LabeledEstimator(ClassifierMixin, Estimator):
+class LabeledEstimator(BinaryClassifier):
     """Base of the classifiers that learn from labelled rows of two classes."""
 
     labeled_only = True
@@ -561,16 +569,8 @@ class LabeledEstimator(ClassifierMixin, Estimator):
         check_finite(X)
         return Data(X, np.where(labels == self.classes_[1], 0, 1), X[:0])
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of every row, which is positive for values of at least 0."""
-        positive = self.decision_function(X) >= 0
-        return self.classes_[positive.astype(int)]
 
-    def __sklearn_tags__(self) -> Tags:
-        return binary_tags(super().__sklearn_tags__())
-
-
-class SemiSupervisedEstimator(ClassifierMixin, Estimator):
+class SemiSupervisedEstimator(BinaryClassifier):
     """Base of the estimators that learn from labelled and unlabelled rows of two classes."""
 
     _: KW_ONLY
@@ -644,14 +644,6 @@ class SemiSupervisedEstimator(ClassifierMixin, Estimator):
         if self._n_given != len(data.X):
             raise DataError("with folds, y must have no unlabelled rows: pass them as X_unlabeled")
         return super()._folds(folds, data)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of every row, which is positive for values of at least 0."""
-        positive = self.decision_function(X) >= 0
-        return self.classes_[positive.astype(int)]
-
-    def __sklearn_tags__(self) -> Tags:
-        return binary_tags(super().__sklearn_tags__())
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy at the labelled rows; refuse a label that it was not fitted on."""

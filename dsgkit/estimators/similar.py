@@ -9,7 +9,6 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
@@ -28,13 +27,7 @@ from dsgkit.estimators.auc import (
     n_centers_of,
     random_features_cost,
 )
-from dsgkit.estimators.base import (
-    ClassifierMixin,
-    Estimator,
-    blocks_of,
-    by_own_fit,
-    fit_observed,
-)
+from dsgkit.estimators.base import BinaryClassifier, blocks_of, by_own_fit, fit_observed
 from dsgkit.estimators.inputs import as_rows, check_finite, naming_bad_rows
 from dsgkit.estimators.parameters import (
     COUNT,
@@ -79,7 +72,7 @@ class PairData(Data):
     prior_of: Callable[[Any], tuple[float, tuple[float, float] | None]] = field(kw_only=True)
 
 
-class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
+class SimilarUnlabeledEstimator(BinaryClassifier):
     """Base of the estimators that learn from pairs of the same class and unlabelled rows.
 
     scikit-learn's estimator checks call ``fit(X, y)``, so that they do not apply.
@@ -172,11 +165,6 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
         if getattr(self, "correction_at", "batch") == "sample":
             window = max(data.sizes.labeled, data.sizes.unlabeled) / int(self.batch_size)
         return SimilarUnlabeled(self.prior_, delta, leak, loss, window)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of every row, which is 1 for values of at least 0."""
-        positive = self.decision_function(X) >= 0
-        return self.classes_[positive.astype(int)]
 
     def _folds(self, folds: Any, data: Data) -> list[Fold]:
         """Return folds of points for folds of pairs and of unlabelled rows."""
