@@ -107,7 +107,7 @@ def read_rows(table: Any, index: slice | NDArray[np.integer]) -> Single:
 
 
 def row_blocks(n_rows: int, size: int) -> Iterator[slice]:
-    """Yield slices of at most ``size`` rows that cover ``n_rows`` rows in order."""
+    """Yield slices of at most ``size`` rows, or models, that cover all in order."""
     for start in range(0, n_rows, size):
         yield slice(start, min(start + size, n_rows))
 

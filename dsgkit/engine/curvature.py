@@ -17,7 +17,7 @@ from dsgkit.engine.model import BlockModel
 from dsgkit.engine.problem import Problem
 from dsgkit.engine.sizes import rows_at_once
 from dsgkit.kernels import kernel_named
-from dsgkit.linalg import Array, spaced
+from dsgkit.linalg import Array, row_blocks, spaced
 from dsgkit.random import draw_in_passes
 from dsgkit.system.machine import single_blas_thread
 from dsgkit.system.progress import part
@@ -99,11 +99,11 @@ def balanced(model: BlockModel, U: Any, means: Array) -> BlockModel:
     rows = np.arange(n)
     if n > MAX_MEAN_ROWS:
         rows = np.sort(draw_in_passes(model.blocks.seed, 2, 0, 1, MAX_MEAN_ROWS, n)[0])
-    length, total = rows_at_once(U.shape[1], G), np.zeros(G)
-    for start in range(0, len(rows), length):
-        with part(start / len(rows), min(1.0, (start + length) / len(rows))):
-            block = model.blocks.read(U, rows[start : start + length])
-            total += model.values(block).sum(axis=0, dtype=np.float64)
+    total = np.zeros(G)
+    for block in row_blocks(len(rows), rows_at_once(U.shape[1], G)):
+        with part(block.start / len(rows), block.stop / len(rows)):
+            read = model.blocks.read(U, rows[block])
+            total += model.values(read).sum(axis=0, dtype=np.float64)
     with np.errstate(all="ignore"):  # models may have diverged
         offset = np.where(np.isnan(means), 0, means - total / len(rows)).astype(np.float32)
     return replace(model, offset=offset)

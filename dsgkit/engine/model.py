@@ -54,10 +54,8 @@ class BlockModel:
         """Return the values at rows, shape (n, G), a block of rows at a time."""
         n, G = X.shape[0], self.coef.shape[2]
         out = np.zeros((n, G), np.float32)
-        length = rows_at_once(X.shape[1], G)
         with single_blas_thread():
-            for start in range(0, n, length):
-                rows = slice(start, min(start + length, n))
+            for rows in row_blocks(n, rows_at_once(X.shape[1], G)):
                 self.blocks.add(self.blocks.read(X, rows), self.first, self.coef, out[rows])
                 out[rows] += self.offset
                 report(rows.stop / n)

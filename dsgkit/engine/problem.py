@@ -7,7 +7,7 @@ trained on the rows of pool k, those outside of fold k. One fit is a problem wit
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -260,9 +260,3 @@ def take(value: Value, models: Any) -> Value:
     arrays = {f.name: getattr(value, f.name) for f in fields(value)}  # type: ignore[arg-type]
     cut = {name: v[models] for name, v in arrays.items() if isinstance(v, np.ndarray)}
     return replace(value, **cut)  # type: ignore[type-var]
-
-
-def passes(n_models: int, at_once: int) -> Iterator[slice]:
-    """Yield slices of at most ``at_once`` models."""
-    for start in range(0, n_models, at_once):
-        yield slice(start, min(start + at_once, n_models))

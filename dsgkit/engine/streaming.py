@@ -34,9 +34,9 @@ from dsgkit.engine.coefficients import (
     magnitude,
 )
 from dsgkit.engine.model import BlockModel, TableValues, beside
-from dsgkit.engine.problem import Problem, Rows, Sizes, Steps, passes, take
+from dsgkit.engine.problem import Problem, Rows, Sizes, Steps, take
 from dsgkit.features import Blocks
-from dsgkit.linalg import Array, Single
+from dsgkit.linalg import Array, Single, row_blocks
 from dsgkit.system.jit import fast
 from dsgkit.system.machine import single_blas_thread
 from dsgkit.system.progress import part, report
@@ -72,7 +72,7 @@ def stream(
     at_once = sizes.models_at_once(_Run(problem, steps, settings).bytes_per_model())
     parts, G = [], problem.n_models
     with single_blas_thread(), np.errstate(all="ignore"):
-        for models in passes(G, at_once):
+        for models in row_blocks(G, at_once):
             with part(models.start / G, models.stop / G):
                 run = _Run(problem.take(models), take(steps, models), settings)
                 parts.append(run.train())
@@ -182,8 +182,8 @@ class _Run:
         self.sums = {k: np.zeros_like(table.F) for k, table in summed.items()}
         rows = sizes.rows_at_once(self.n_inputs, G)
         length = max(1, rows // (self.size * max(1, len(self.streamed))))
-        for first in range(0, self.T, length):
-            self._panel(first, min(first + length, self.T))
+        for panel in row_blocks(self.T, length):
+            self._panel(panel.start, panel.stop)
         if values_only:
             scale = self.scale.astype(np.float32)
             final = self.sums or {k: table.F * scale for k, table in self.resident.items()}

@@ -37,9 +37,9 @@ from dsgkit.costs import Cost, interpreted_flops
 from dsgkit.engine import sizes
 from dsgkit.engine.hessians import ByRows, Moments, Shared, solve
 from dsgkit.engine.model import BlockModel, TableValues, beside
-from dsgkit.engine.problem import Problem, Rows, Sizes, passes, take
+from dsgkit.engine.problem import Problem, Rows, Sizes, take
 from dsgkit.features import Blocks
-from dsgkit.linalg import Array, Single
+from dsgkit.linalg import Array, Single, row_blocks
 from dsgkit.random import draw_in_passes
 from dsgkit.system.machine import single_blas_thread
 from dsgkit.system.progress import part, report
@@ -63,7 +63,7 @@ def sweep(
     bytes_ = sizes.sweep_bytes(n_blocks, blocks.width, n_labeled + n_kept, n_labeled + n_batch)
     parts = []
     with single_blas_thread(), np.errstate(all="ignore"):
-        for models in passes(G, sizes.models_at_once(bytes_)):
+        for models in row_blocks(G, sizes.models_at_once(bytes_)):
             with part(models.start / G, models.stop / G):
                 some = _with_own_pools(problem.take(models))
                 run = _Run(some, blocks, lam[models], n_blocks, n_sweeps, batch_size)
@@ -266,14 +266,14 @@ class _Run:
         """Return the moments of a block's features at rows, and add ``Phi'c`` to a gradient."""
         width = self.blocks.width
         squares = np.zeros((width, width), order="F") if gram else None
-        total, length = np.zeros(width), sizes.feature_rows(width)
-        for start in range(0, len(rows), length):
-            Phi = self.blocks.transform(self.X[rows[start : start + length]], t)
+        total = np.zeros(width)
+        for block in row_blocks(len(rows), sizes.feature_rows(width)):
+            Phi = self.blocks.transform(self.X[rows[block]], t)
             if squares is not None:
                 squares[:] += blas.ssyrk(1.0, Phi.T, lower=1)
             total = total + Phi.sum(axis=0, dtype=np.float64)
             if c is not None:
-                gradient += Phi.astype(np.float64).T @ c[start : start + length]
+                gradient += Phi.astype(np.float64).T @ c[block]
         return Moments(squares, total, len(rows))
 
     def _majorised(
@@ -291,23 +291,19 @@ class _Run:
             pool = self.members[k] if self.p.pools_u is not None else slice(0, self.p.n_models)
             c, w = (np.vstack([at[:, pool], at_u[k]]) for at, at_u in (slopes, curvatures))
             rows = np.concatenate([np.arange(self.n_u, len(self.X)), batch])
-            for first in range(pool.start, pool.stop, at_once):
-                models = slice(first, min(first + at_once, pool.stop))
-                columns = slice(models.start - pool.start, models.stop - pool.start)
-                n = models.stop - models.start
+            for columns in row_blocks(c.shape[1], at_once):
+                models = range(pool.start, pool.stop)[columns]
+                n = len(models)
                 hessians, gradient = np.zeros((n, width, width)), np.zeros((width, n))
-                for start in range(0, len(rows), length):
-                    chunk = slice(start, start + length)
-                    Phi = self.blocks.transform(self.X[rows[chunk]], t)
-                    gradient += Phi.astype(np.float64).T @ c[chunk, columns]
-                    for hessian, weights in zip(hessians, w[chunk, columns].T, strict=True):
+                for block in row_blocks(len(rows), length):
+                    Phi = self.blocks.transform(self.X[rows[block]], t)
+                    gradient += Phi.astype(np.float64).T @ c[block, columns]
+                    for hessian, weights in zip(hessians, w[block, columns].T, strict=True):
                         used = np.flatnonzero(weights)  # with NaN: a diverged model stays diverged
                         if len(used):
                             scaled = Phi[used]
                             scaled *= np.sqrt(weights[used])[:, None]
                             hessian.T[:] += blas.ssyrk(1.0, scaled.T, lower=1)
-                for hessian, slope, g in zip(
-                    hessians, gradient.T, range(models.start, models.stop), strict=True
-                ):
+                for hessian, slope, g in zip(hessians, gradient.T, models, strict=True):
                     solution[:, g] = solve(hessian.T, float(self.mu[g]), penalty[:, g] + slope)
         return solution
