@@ -19,6 +19,7 @@ from dsgkit.engine.sizes import rows_at_once
 from dsgkit.kernels import kernel_named
 from dsgkit.linalg import Array, row_blocks, spaced
 from dsgkit.random import draw_in_passes
+from dsgkit.risks.pairwise import source_weights
 from dsgkit.system.machine import single_blas_thread
 from dsgkit.system.progress import part
 
@@ -52,8 +53,7 @@ def curvatures(problem: Problem, kernel: str, sigma: float) -> Array:
     W = np.zeros((len(problem.pools), len(rows), sources + 1))
     for k, pool in enumerate(problem.pools):
         inside = np.isin(labeled, pool)
-        member = np.eye(sources)[data.codes[labeled][inside]]
-        W[k, np.flatnonzero(inside), :-1] = member / np.maximum(member.sum(axis=0), 1)
+        W[k, np.flatnonzero(inside), :-1] = source_weights(data.codes[labeled[inside]], sources)
     W[:, len(labeled) :, -1] = 1 / len(sample)
     keys = [
         (k, form.diagonal[g].tobytes(), form.cross[g].tobytes()) for g, k in enumerate(problem.pool)

@@ -10,7 +10,7 @@ from scipy.linalg import blas, lapack
 
 from dsgkit.engine.problem import Problem
 from dsgkit.linalg import EIGH_FLOPS, Array, eigh
-from dsgkit.risks.pairwise import Form
+from dsgkit.risks.pairwise import Form, source_weights
 
 SMALL_SYSTEM = 300  # overhead of a model's system of labelled rows, in matrix-vector products
 
@@ -101,9 +101,7 @@ class ByRows:
             own = [by_pool[k] for by_pool in p.by_source]
             rows = np.concatenate([*own, [n_labeled]]).astype(np.int64)
             source = np.repeat(np.arange(len(own) + 1), [*map(len, own), 1])
-            W = np.zeros((len(rows), len(own) + 1))
-            W[np.arange(len(rows)), source] = 1 / np.bincount(source)[source]
-            self.rows.append((rows, source, W))
+            self.rows.append((rows, source, source_weights(source, len(own) + 1)))
         batch = p.pool if p.pools_u is not None else np.zeros(p.n_models, np.int64)
         self.shared: dict[int, dict[tuple[float, float], list[int]]] = {}
         for g in range(p.n_models):

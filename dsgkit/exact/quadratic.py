@@ -26,7 +26,7 @@ from dsgkit.engine.problem import Data, Problem, Rows, Sizes, take
 from dsgkit.errors import FitError, IndefiniteError
 from dsgkit.kernels import expansion_flops, finite_rows, kernel_named
 from dsgkit.linalg import EIGH_FLOPS, Array, eigh, eigh_memory, row_blocks, training_rows
-from dsgkit.risks.pairwise import Form
+from dsgkit.risks.pairwise import Form, source_weights
 from dsgkit.system.machine import single_blas_thread
 
 SLOW_EIGH = 1.7  # of small systems, measured on one thread of a machine in use
@@ -149,13 +149,6 @@ def _convex(form: Form) -> bool:
 def _weighs_unlabeled(form: Form) -> bool:
     parts = form.diagonal[..., -1], form.linear[..., -1], form.cross[..., -1, :]
     return any(np.any(part) for part in parts)
-
-
-def source_weights(codes: NDArray[np.integer], n_sources: int) -> Array:
-    """Return the columns of W of the labelled sources; that of a source without rows is 0."""
-    member = np.eye(n_sources)[codes]
-    weights: Array = member / np.maximum(member.sum(axis=0), 1)
-    return weights
 
 
 class _Labeled(NamedTuple):

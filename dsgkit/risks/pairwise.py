@@ -129,6 +129,13 @@ class Loss:
         return np.full(len(self.counts), np.nan)
 
 
+def source_weights(codes: NDArray[np.integer], n_sources: int) -> Array:
+    """Return the columns of W for the source of each row; that of a source without rows is 0."""
+    member = np.eye(n_sources)[codes]
+    weights: Array = member / np.maximum(member.sum(axis=0), 1)
+    return weights
+
+
 def pair(a: Array, b: Array) -> Form:
     """Return the form of ranking the rows of shares ``a`` of the sources above those of ``b``."""
     return Form(a + b, -np.outer(a, b) - np.outer(b, a), a - b, 1.0)
