@@ -109,12 +109,6 @@ class Kernel:
             values[block] = part @ coefficients
         return values
 
-    @staticmethod
-    def memory(n_centers: int, n_inputs: int) -> int:
-        """Return the bytes that `expansion` allocates, beyond its result."""
-        n_columns, n_rows = n_inputs + 2, _block_rows(n_centers)
-        return 8 * (n_rows * n_centers + n_columns * (n_centers + 2 * n_rows))
-
 
 def _block_rows(n_columns: int) -> int:
     return min(max(64, BLOCK_ENTRIES // max(1, n_columns)), 128)
@@ -244,7 +238,12 @@ KERNELS = {
 """Kernels by the pattern of their names."""
 
 gaussian_gram, gaussian_expansion = GAUSSIAN.gram, GAUSSIAN.expansion
-expansion_memory = Kernel.memory
+
+
+def expansion_memory(n_centers: int, n_inputs: int) -> int:
+    """Return the bytes that `Kernel.expansion` allocates, beyond its result."""
+    n_columns, n_rows = n_inputs + 2, _block_rows(n_centers)
+    return 8 * (n_rows * n_centers + n_columns * (n_centers + 2 * n_rows))
 
 
 def expansion_flops(n_centers: float, n_inputs: int) -> float:

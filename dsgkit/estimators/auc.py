@@ -304,7 +304,7 @@ class SAMULT(PairwiseAUCEstimator):
         return minimise(problem, Dual(self.kernel, self.sigma_), problem.each("lam") / 2)
 
     def cost(self, n: Sizes, n_models: int = 1) -> Cost:
-        return dual_cost(self.kernel, n, n.labeled + (self.gamma < 1) * n.unlabeled, n_models)
+        return dual_cost(n, n.labeled + (self.gamma < 1) * n.unlabeled, n_models)
 
     def uses(self, name: str) -> bool:
         return name != "X_unlabeled" or self.gamma < 1 or self.sigma == "scale"

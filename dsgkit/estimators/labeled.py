@@ -158,7 +158,7 @@ class KernelRidgeOrdinal(OrdinalEstimator):
         )
 
     def cost(self, n: Sizes, n_models: int = 1) -> Cost:
-        return features_cost(n, n_models, self.kernel, 4 * n.labeled**2)
+        return features_cost(n, n_models, 4 * n.labeled**2)
 
 
 class AllThresholdLogistic(OrdinalEstimator):
@@ -224,7 +224,7 @@ class AllThresholdLogistic(OrdinalEstimator):
 
     def cost(self, n: Sizes, n_models: int = 1) -> Cost:
         evaluation = n.labeled * (4 * n.labeled + 40 * (n.sources - 1))
-        return features_cost(n, n_models, self.kernel, 60 * evaluation)
+        return features_cost(n, n_models, 60 * evaluation)
 
 
 class ConstantMedian(OrdinalEstimator):

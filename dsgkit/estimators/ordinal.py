@@ -485,7 +485,7 @@ class ExactS2OR(OrdinalEstimator):
 
     def cost(self, n: Sizes, n_models: int = 1) -> Cost:
         n_rows = n.labeled + bool(np.min(self.gamma) < 1) * n.unlabeled
-        return with_thresholds(self, dual_cost(self.kernel, n, n_rows, n_models), n_models)
+        return with_thresholds(self, dual_cost(n, n_rows, n_models), n_models)
 
 
 class RFFS2OR(OrdinalEstimator):

@@ -106,7 +106,7 @@ class MSAMULT(OnePerCut):
 
     def cost(self, n: Sizes, n_models: int = 1) -> Cost:
         n_rows = n.labeled + bool(np.min(self.gamma) < 1) * n.unlabeled
-        return of_all_cuts(dual_cost(self.kernel, n, n_rows, n_models), n)
+        return of_all_cuts(dual_cost(n, n_rows, n_models), n)
 
 
 class MPNUAUC(OnePerCut):

@@ -448,7 +448,7 @@ def least_squares(estimator: Any, problem: Problem) -> Any:
 def least_squares_cost(estimator: Any, n: Sizes, n_models: int) -> Cost:
     if estimator.kernel == "linear":
         return primal_cost(n.inputs + 1, 0.0, n, n_models, n_systems=1)
-    return dual_cost(estimator.kernel, n, n.unlabeled, n_models, by_means=True)
+    return dual_cost(n, n.unlabeled, n_models, by_means=True)
 
 
 class RFFSUSL(SimilarUnlabeledEstimator):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import linalg, optimize, special
+from scipy import optimize, special
 
 from dsgkit.costs import FUNCTION_FLOPS, Cost
 from dsgkit.engine.model import Expansion
 from dsgkit.engine.problem import Data, Sizes
-from dsgkit.kernels import expansion_flops, kernel_named
-from dsgkit.linalg import EIGH_FLOPS, Array, eigh_memory
+from dsgkit.kernels import expansion_flops, expansion_memory, kernel_named
+from dsgkit.linalg import EIGH_FLOPS, Array, eigh, eigh_memory
 from dsgkit.risks.pairwise import above_cuts
 from dsgkit.system.machine import single_blas_thread
 
@@ -27,9 +27,7 @@ class KernelFeatures:
         self._X = np.asarray(data.X[:], np.float64)
         gram = kernel_named(kernel).gram(self._X, self._X, sigma)
         with single_blas_thread():  # at hundreds of rows, a second thread does not pay
-            spectrum, vectors = linalg.eigh(
-                gram.T, overwrite_a=True, check_finite=False, driver="evd"
-            )
+            spectrum, vectors = eigh(gram.T)
         kept = spectrum > len(gram) * np.finfo(float).eps * spectrum[-1]
         self.spectrum, self._vectors = spectrum[kept], vectors[:, kept]
         self.rows = self._vectors * np.sqrt(self.spectrum)
@@ -104,7 +102,7 @@ def all_threshold_loss(values: Array, cuts: Array, sign: Array) -> tuple[float, 
     return np.logaddexp(0, -margin).sum() / len(values), sign * special.expit(-margin) / len(values)
 
 
-def features_cost(n: Sizes, n_models: int, kernel: str, flops: float) -> Cost:
+def features_cost(n: Sizes, n_models: int, flops: float) -> Cost:
     """Return the cost of models that share features, with operations for each of them.
 
     A grid at one sigma is assumed to need an eigendecomposition for each of 5 folds.
@@ -112,9 +110,8 @@ def features_cost(n: Sizes, n_models: int, kernel: str, flops: float) -> Cost:
     rows, double = n.labeled, 2
     decomposing = EIGH_FLOPS * rows**3 * min(n_models, 5)
     building = rows**2 * (n.inputs + FUNCTION_FLOPS / 2)
-    predicting = kernel_named(kernel).memory(rows, n.inputs)
     return Cost(
         flops=double * (building + decomposing + n_models * flops),
-        memory=max(eigh_memory(rows) + 24 * rows * n.inputs, predicting),
+        memory=max(eigh_memory(rows) + 24 * rows * n.inputs, expansion_memory(rows, n.inputs)),
         flops_per_row=expansion_flops(rows, n.inputs),
     )

@@ -24,7 +24,7 @@ from dsgkit.costs import FUNCTION_FLOPS, Cost
 from dsgkit.engine.model import Expansion
 from dsgkit.engine.problem import Data, Problem, Rows, Sizes, take
 from dsgkit.errors import FitError, IndefiniteError
-from dsgkit.kernels import expansion_flops, finite_rows, kernel_named
+from dsgkit.kernels import expansion_flops, expansion_memory, finite_rows, kernel_named
 from dsgkit.linalg import EIGH_FLOPS, Array, eigh, eigh_memory, row_blocks, training_rows
 from dsgkit.risks.pairwise import Form, source_weights
 from dsgkit.system.machine import single_blas_thread
@@ -469,7 +469,7 @@ def constant(rows: Any) -> Array:
     return np.ones((len(finite_rows(rows)), 1))
 
 
-def dual_cost(kernel: str, n: Sizes, n_rows: int, n_models: int, *, by_means: bool = False) -> Cost:
+def dual_cost(n: Sizes, n_rows: int, n_models: int, *, by_means: bool = False) -> Cost:
     """Return the cost of `minimise` with a matrix of ``n_rows`` rows; other rows enter by means."""
     centers = n.unlabeled + n.labeled if by_means else n_rows
     order, labeled = (n_rows, 1) if by_means else (n_rows - n.labeled, n.labeled)
@@ -481,7 +481,7 @@ def dual_cost(kernel: str, n: Sizes, n_rows: int, n_models: int, *, by_means: bo
     building = n_rows * (n_rows + 2 * (centers - n_rows)) * (n.inputs + FUNCTION_FLOPS / 2)
     return Cost(
         flops=2 * (building + solving),
-        memory=2**17 + max(memory, kernel_named(kernel).memory(centers, n.inputs) + rows),
+        memory=2**17 + max(memory, expansion_memory(centers, n.inputs) + rows),
         flops_per_row=expansion_flops(centers, n.inputs),
     )
 
