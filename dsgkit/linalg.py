@@ -6,7 +6,7 @@ SciPy is imported where it is needed: opening data reads rows, and needs none.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -116,6 +116,15 @@ def spaced(X: Any, count: int) -> Any:
     """Return at most ``count`` rows, evenly spaced, as the rows may be sorted."""
     n = len(X)
     return X[np.arange(n)] if n <= count else X[np.arange(count) * n // count]
+
+
+def rows_at(tables: Sequence[Any], positions: NDArray[np.integer]) -> Array:
+    """Return rows by their ascending positions in the tables, one after the other."""
+    ends = np.cumsum([len(X) for X in tables])
+    parts = np.split(positions, np.searchsorted(positions, ends[:-1]))
+    starts = ends - [len(X) for X in tables]
+    drawn = zip(tables, parts, starts, strict=True)
+    return np.concatenate([np.asarray(X[at - start], np.float64) for X, at, start in drawn])
 
 
 def training_rows(held_out: NDArray[np.integer], n_rows: int) -> NDArray[np.int64]:

@@ -17,7 +17,7 @@ from scipy.spatial.distance import cdist
 from dsgkit.errors import DataError, FitError, warn
 from dsgkit.kernels import finite_rows, gaussian_gram
 from dsgkit.linalg import Array
-from dsgkit.random import draw_in_passes
+from dsgkit.random import drawn_rows
 from dsgkit.risks.similar import MIN_PRIOR_GAP, similar_share
 from dsgkit.seeds import derive_seed, permutation
 
@@ -124,7 +124,7 @@ def _random_rows(rows: Any, seed: int) -> Any:
     """Return all rows, or `MAX_ROWS` random ones if there are more."""
     if len(rows) <= MAX_ROWS:
         return rows[:]
-    return rows[np.sort(draw_in_passes(seed, 0, 0, 1, MAX_ROWS, len(rows))[0])]
+    return rows[drawn_rows(seed, MAX_ROWS, len(rows))]
 
 
 def _fold_members(n_rows: int, n_folds: int, seed: int) -> Array:

@@ -236,3 +236,8 @@ def draw_in_passes(
     with threads_for(len(out), DRAWS_PER_THREAD):
         _fill_passes(out, first * batch_size, bits, pool_size, stream, *key_words(seed))
     return out.reshape(n_iterations, batch_size)
+
+
+def drawn_rows(seed: int, count: int, n_rows: int, source: int = 0) -> NDArray[np.int64]:
+    """Return ``count`` row numbers, ascending, drawn without replacement."""
+    return np.sort(draw_in_passes(seed, source, 0, 1, count, n_rows)[0])

@@ -18,7 +18,7 @@ from dsgkit.engine.problem import Problem
 from dsgkit.engine.sizes import rows_at_once
 from dsgkit.kernels import kernel_named
 from dsgkit.linalg import Array, row_blocks, spaced
-from dsgkit.random import draw_in_passes
+from dsgkit.random import drawn_rows
 from dsgkit.risks.pairwise import source_weights
 from dsgkit.system.machine import single_blas_thread
 from dsgkit.system.progress import part
@@ -98,7 +98,7 @@ def balanced(model: BlockModel, U: Any, means: Array) -> BlockModel:
     n, G = len(U), model.coef.shape[2]
     rows = np.arange(n)
     if n > MAX_MEAN_ROWS:
-        rows = np.sort(draw_in_passes(model.blocks.seed, 2, 0, 1, MAX_MEAN_ROWS, n)[0])
+        rows = drawn_rows(model.blocks.seed, MAX_MEAN_ROWS, n, source=2)
     total = np.zeros(G)
     for block in row_blocks(len(rows), rows_at_once(U.shape[1], G)):
         with part(block.start / len(rows), block.stop / len(rows)):

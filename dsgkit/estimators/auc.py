@@ -15,12 +15,7 @@ from dsgkit.engine.problem import Data, Problem, Sizes, Steps
 from dsgkit.engine.streaming import stream, streaming_cost
 from dsgkit.engine.sweeps import sweep, sweep_cost
 from dsgkit.errors import DivergedError, FitError, IndefiniteError
-from dsgkit.estimators.base import (
-    SemiSupervisedEstimator,
-    blocks_of,
-    drawn_rows,
-    fit_observed,
-)
+from dsgkit.estimators.base import SemiSupervisedEstimator, blocks_of, fit_observed
 from dsgkit.estimators.inputs import SparseRows
 from dsgkit.estimators.parameters import (
     COUNT,
@@ -40,12 +35,13 @@ from dsgkit.estimators.parameters import (
     Sigma,
     ThetaLam,
 )
-from dsgkit.estimators.sigma import rows_at
 from dsgkit.exact.explicit import centres, centres_cost, landmarks, primal_cost, random_features
 from dsgkit.exact.quadratic import INDEFINITE, SINGULAR, Dual, dual_cost, minimise
-from dsgkit.linalg import Array
+from dsgkit.linalg import Array, rows_at
 from dsgkit.priors import PenL1Prior
+from dsgkit.random import drawn_rows
 from dsgkit.risks.pairwise import PriorAUC, SemiSupervisedAUC
+from dsgkit.seeds import derive_seed
 
 MIN_PASS_ITERATIONS, MAX_PASS_ITERATIONS = 200, 2000
 """Bounds of the iterations of one pass: with lam >= 2^-3, 400 come within 0.1% of the minimum, and
@@ -416,7 +412,7 @@ class NystromS2AUC(PairwiseAUCEstimator):
 
     def learn(self, problem: Problem) -> Any:
         (X, U), count = problem.data.tables, int(self.n_landmarks)
-        rows = drawn_rows(min(count, len(U)), len(U), self._seed, "landmarks")
+        rows = drawn_rows(derive_seed(self._seed, "landmarks"), min(count, len(U)), len(U))
         z = rows_at([X, U], np.append(np.arange(len(X)), len(X) + rows))
         space = landmarks(self.kernel, self.sigma_, z)
         return minimise(problem, space, problem.each("lam") / 2)
@@ -523,9 +519,8 @@ def at_centres_cost(estimator: Any, n: Sizes, n_models: int) -> Cost:
 
 def drawn_centers(estimator: Any, tables: list[Any], *seed: str, source: int = 0) -> Array:
     """Return ``n_centers`` of the rows of some tables, in their order."""
-    n = sum(map(len, tables))
-    count = n_centers_of(estimator, n)
-    return rows_at(tables, drawn_rows(count, n, estimator._seed, *seed, source=source))
+    n, own_seed = sum(map(len, tables)), derive_seed(estimator._seed, *seed)
+    return rows_at(tables, drawn_rows(own_seed, n_centers_of(estimator, n), n, source))
 
 
 def n_centers_of(estimator: Any, n_rows: int) -> int:

@@ -48,8 +48,6 @@ from dsgkit.estimators.parameters import UnlabeledLabel, check_parameters, param
 from dsgkit.estimators.sigma import sample_of, scale_of, sigma_for
 from dsgkit.features import Blocks, random_features
 from dsgkit.linalg import Array, training_rows
-from dsgkit.random import draw_in_passes
-from dsgkit.seeds import derive_seed
 from dsgkit.system.machine import memory_limit
 from dsgkit.user_code import place_of
 
@@ -490,11 +488,6 @@ def blocks_of(estimator: Any, sigma: float | None = None, n_features: int | None
         estimator._seed,
         estimator.frequencies,
     )
-
-
-def drawn_rows(count: int, n: int, *seed: Any, source: int = 0) -> NDArray[np.int64]:
-    """Return ``count`` of n row numbers, ascending, drawn without replacement."""
-    return np.sort(draw_in_passes(derive_seed(*seed), source, 0, 1, count, n)[0])
 
 
 @naming_bad_rows

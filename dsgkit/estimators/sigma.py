@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
 from dsgkit.errors import DataError, warn
 from dsgkit.estimators.inputs import check_finite
 from dsgkit.kernels import check_projections, kernel_named
-from dsgkit.linalg import Array
+from dsgkit.linalg import Array, rows_at
 
 SAMPLE_ROWS = 200
 """Size of the sample of labelled and unlabelled rows: 19,900 pairs."""
@@ -114,15 +113,6 @@ def scale_of(kernel: str, rows: Array) -> float:
             "sigma"
         )
     return (1 if known.degree is not None else 2) / mean
-
-
-def rows_at(tables: Sequence[Any], positions: NDArray[np.integer]) -> Array:
-    """Return rows by their ascending positions in the tables, one after the other."""
-    ends = np.cumsum([len(X) for X in tables])
-    parts = np.split(positions, np.searchsorted(positions, ends[:-1]))
-    starts = ends - [len(X) for X in tables]
-    drawn = zip(tables, parts, starts, strict=True)
-    return np.concatenate([np.asarray(X[at - start], np.float64) for X, at, start in drawn])
 
 
 def _warn_of_flat_values(kernel: str, sigma: float, rows: Array, nearly_0: float) -> None:

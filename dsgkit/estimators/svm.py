@@ -26,7 +26,8 @@ from dsgkit.estimators.parameters import (
 )
 from dsgkit.estimators.s3vm import SemiSupervisedClassifier
 from dsgkit.exact.machines import machine_cost, self_trained, support_machine
-from dsgkit.random import draw_in_passes
+from dsgkit.linalg import rows_at
+from dsgkit.random import drawn_rows
 
 
 class SelfTraining(SemiSupervisedClassifier):
@@ -197,9 +198,9 @@ class AllLabelsSVM(SupervisedSVM):
     def _solve(self, part: Problem) -> Expansion:
         data: Any = part.data
         n = len(data.X) + len(data.U)
-        self.n_rows_, n_own = min(int(self.most_rows), n), len(data.X)
-        rows = np.sort(draw_in_passes(self._seed, 0, 0, 1, self.n_rows_, n)[0])
-        drawn = np.concatenate([data.X[rows[rows < n_own]], data.U[rows[rows >= n_own] - n_own]])
+        self.n_rows_ = min(int(self.most_rows), n)
+        rows = drawn_rows(self._seed, self.n_rows_, n)
+        drawn = rows_at(data.tables, rows)
         check_finite(drawn)
         codes = np.append(data.codes, data.hidden)[rows]
         return super()._solve(replace(part, data=Data(drawn, codes, drawn[:0])))

@@ -17,7 +17,7 @@ from dsgkit.costs import Cost
 from dsgkit.engine.model import Expansion
 from dsgkit.engine.problem import Sizes
 from dsgkit.kernels import expansion_flops, expansion_memory, kernel_named
-from dsgkit.linalg import Array, row_blocks
+from dsgkit.linalg import Array, row_blocks, rows_at
 from dsgkit.random import draw_in_passes
 from dsgkit.system.jit import fast
 from dsgkit.system.machine import single_blas_thread
@@ -108,11 +108,11 @@ def _drawn(seed: int, first: int, count: int, source: int, n: int) -> NDArray[np
 
 def _with_drawn(X, U, drawn, ids, born, counts, rows):  # type: ignore[no-untyped-def]
     """Return the support vectors and the drawn rows, which are read: numbers ascending."""
-    n, together = len(X), np.union1d(ids, drawn)
+    together = np.union1d(ids, drawn)
     known = np.isin(together, ids)
     new, all_rows = together[~known], np.empty((len(together), rows.shape[1]))
     all_rows[known] = rows
-    all_rows[~known] = np.concatenate([X[new[new < n]], U[new[new >= n] - n]])
+    all_rows[~known] = rows_at([X, U], new)
     all_born, all_counts = np.zeros(len(together), np.int64), np.zeros(len(together))
     all_born[known], all_counts[known] = born, counts
     return together, all_born, all_counts, all_rows

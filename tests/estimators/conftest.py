@@ -20,5 +20,5 @@ def double_precision(monkeypatch):
 def same_centers(monkeypatch):
     """Centres and landmarks are unlabelled rows, so that those of folds are those of a grid."""
     landmarks = auc.landmarks
-    monkeypatch.setattr(auc, "drawn_rows", lambda count, n, *seed, **source: np.arange(n - 20, n))
+    monkeypatch.setattr(auc, "drawn_rows", lambda seed, count, n, source=0: np.arange(n - 20, n))
     monkeypatch.setattr(auc, "landmarks", lambda k, sigma, z: landmarks(k, sigma, z[-20:]))
