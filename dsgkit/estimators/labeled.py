@@ -245,17 +245,12 @@ class ConstantMedian(OrdinalEstimator):
 
     labeled_only = True
     folds_in_one_pass = False
-    kernel: ClassVar[str] = "linear"  # of a function without rows
-    sigma: ClassVar[float] = 1.0
     thresholds: ClassVar[str] = "own"
 
     def learn(self, problem: Problem) -> Any:
-        return one_by_one(problem, self._solve)
-
-    def _solve(self, part: Problem) -> Expansion:
-        share = above_cuts(part.data.codes, part.data.n_sources).mean(axis=0)
+        share = above_cuts(problem.data.codes, problem.data.n_sources).mean(axis=0)
         self.own_thresholds_ = np.where(share > 0.5, -np.inf, np.inf)
-        return Expansion("linear", 1.0, np.empty((0, part.data.X.shape[1])), np.empty((0, 1)))
+        return Expansion(None, 1.0, constant, np.zeros((1, problem.n_models)))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
