@@ -30,7 +30,7 @@ from sklearn.utils import Tags, _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.costs import Cost, Pace
-from dsgkit.engine.clock import Clock
+from dsgkit.engine.clock import NO_CLOCK, Clock
 from dsgkit.engine.model import Columns, Expansion, Separate, TableValues, one_by_one
 from dsgkit.engine.problem import Data, Fold, Problem, Sizes, stacked
 from dsgkit.errors import DataError, FitError, MemoryLimitError, SolverError
@@ -277,11 +277,11 @@ class Estimator(BaseEstimator):
         by_class = [labeled[data.codes == k] for k in range(data.n_sources)]
         return [*by_class, self.function_.values(data.U).astype(np.float64)]
 
-    def _fit_to(self, data: Data, clock: Clock | None = None) -> Self:
+    def _fit_to(self, data: Data, clock: Clock = NO_CLOCK) -> Self:
         """Fit to checked rows; an observer of the clock gets copies of this estimator."""
         with sigma_for(self, data):
             refuse_above_memory(self, self.cost(data.sizes))
-            function = self.learn(Problem.of([self], data, clock=clock or Clock()))
+            function = self.learn(Problem.of([self], data, clock=clock))
             if not function.finite.all():
                 raise type(self.failure)(str(self.failure).format(**vars(self)))
         self._keep(function)
