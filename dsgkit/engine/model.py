@@ -116,18 +116,31 @@ class Expansion:
 
 
 @dataclass(frozen=True, eq=False)
+class NoSolution:
+    """Columns of models without a solution: NaN."""
+
+    n_columns: int = 1
+
+    @property
+    def finite(self) -> NDArray[np.bool_]:
+        return np.zeros(self.n_columns, np.bool_)
+
+    def values(self, X: Any) -> Array:
+        return np.full((X.shape[0], self.n_columns), np.nan)
+
+
+@dataclass(frozen=True, eq=False)
 class Separate:
-    """Functions that were trained one by one, of one or more columns; None has no solution."""
+    """Functions that were trained one by one, of one or more columns."""
 
     functions: list[Any]
 
     @property
     def finite(self) -> NDArray[np.bool_]:
-        return np.concatenate([[False] if f is None else f.finite for f in self.functions])
+        return np.concatenate([f.finite for f in self.functions])
 
     def values(self, X: Any) -> Array:
-        missing = np.full((X.shape[0], 1), np.nan)
-        return np.hstack([missing if f is None else f.values(X) for f in self.functions])
+        return np.hstack([f.values(X) for f in self.functions])
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,15 +168,16 @@ def one_by_one(
     solve: Callable[..., Any],
     prepare: Callable[[Any], Any] | None = None,
     order: Any = None,
+    n_columns: int = 1,
 ) -> Any:
     """Return the functions that ``solve`` finds in problems of one model on its own rows.
 
     Models are solved in ``order``, by default that of their numbers. ``solve`` also gets what
-    ``prepare`` returns for the data, once for successive models on the same rows. A single model
-    without a solution raises `FitError`.
+    ``prepare`` returns for the data, once for successive models on the same rows. A function has
+    ``n_columns``. A single model without a solution raises `FitError`.
     """
     G = problem.n_models
-    functions: list[Any] = [None] * G
+    functions: list[Any] = [NoSolution(n_columns)] * G
     data: Any = None
     prepared: list[Any] = []
     for done, g in enumerate(range(G) if order is None else order):

@@ -18,6 +18,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
@@ -31,7 +32,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.costs import Cost, Pace
 from dsgkit.engine.clock import NO_CLOCK, Clock
-from dsgkit.engine.model import Columns, Expansion, Separate, TableValues, one_by_one
+from dsgkit.engine.model import Columns, Expansion, NoSolution, TableValues, one_by_one
 from dsgkit.engine.problem import Data, Fold, Problem, Sizes, stacked
 from dsgkit.errors import DataError, FitError, MemoryLimitError, SolverError
 from dsgkit.estimators.inputs import (
@@ -386,7 +387,7 @@ def by_own_fit(problem: Problem, arrays: Callable[[Data], Any], n_columns: int =
         model._fit(*arrays(part.data))
         return OwnFunction(model, n_columns)
 
-    return one_by_one(problem, solve)
+    return one_by_one(problem, solve, n_columns=n_columns)
 
 
 class Grid:
@@ -434,8 +435,10 @@ def _learned(
             functions = first.learn(problem)
         except MemoryLimitError:
             raise
-        except FitError:  # of a single model
-            functions = Separate([None] * problem.n_models)
+        except FitError:  # of a single model, or of what all models share
+            shape = first._value_shape(data)
+            functions = NoSolution(problem.n_models * math.prod(shape))
+            functions = Columns(functions, *shape) if shape else functions
         yield members, functions
 
 

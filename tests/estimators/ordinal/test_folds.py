@@ -5,9 +5,11 @@ import pytest
 from sklearn.base import clone
 
 import dsgkit
+from dsgkit.bases import OrdinalEstimator
 from dsgkit.engine.problem import Data, Problem
-from dsgkit.errors import DataError
+from dsgkit.errors import DataError, FitError
 from dsgkit.estimators import thresholds as rules
+from dsgkit.estimators.parameters import Lam
 from dsgkit.linalg import training_rows
 from dsgkit.risks.pairwise import above_cuts
 from dsgkit.seeds import stratified_folds
@@ -104,6 +106,31 @@ def test_thresholds_are_those_of_held_out_values_with_a_common_origin(
         own = clone(model).set_params(thresholds="own").fit(X, CODES)
         np.testing.assert_array_equal(own.thresholds_, model.own_thresholds_)
         assert getattr(own, "n_iter_", 0) == getattr(model, "n_iter_", 0)
+
+
+class OnePerCut(OrdinalEstimator):
+    """A class of one's own with a function for each cut, and none for large parameters."""
+
+    per_cut = True
+    lam: Lam = 0.5  # in which the models of one training may differ
+    width: float = 0.5
+
+    def _fit(self, X, codes, X_unlabeled):
+        if max(self.lam, self.width) > 1:
+            raise FitError("too large")
+        self.slope = np.arange(9.0).reshape(3, 3)
+
+    def _values(self, X):
+        return X @ self.slope
+
+
+def test_settings_without_a_solution_are_nan_for_every_cut():
+    training, points = {"X": X, "y": CODES, "X_unlabeled": U}, [{}, {"lam": 9.0}, {"width": 9.0}]
+    values = OnePerCut().fit_points(points, **training).decision_function(X)
+    on_folds = OnePerCut().fit_points(points, folds=folds_of(40, 4), **training)
+    for got in (values.reshape(40, 3, 3).swapaxes(0, 1), on_folds):
+        np.testing.assert_allclose(got[0], X @ np.arange(9.0).reshape(3, 3))
+        assert np.isnan(got[1:]).all()
 
 
 def test_a_single_row_of_a_class_leaves_the_values_of_training():
