@@ -488,10 +488,12 @@ class PNUAUC(PairwiseAUCEstimator):
         return self.lam
 
     def risk(self, data: Any) -> PriorAUC:
-        prior = self.prior
+        prior, known = self.prior, vars(data)
         if prior == "penl1":
-            estimator = PenL1Prior(random_state=self._seed)
-            prior = estimator.estimate(data.X[data.codes == 0], data.U)
+            if "penl1" not in known:  # once for all models that are trained on these rows
+                estimator = PenL1Prior(random_state=self._seed)
+                known["penl1"] = estimator.estimate(data.X[data.codes == 0], data.U)
+            prior = known["penl1"]
         self.prior_ = prior
         return PriorAUC(float(self.eta), prior)
 

@@ -88,13 +88,15 @@ def test_a_few_centres_take_no_memory_of_all_rows():
     assert peak_of(lambda: auc.drawn_centers(model, tables, "centers")) < 2**17
 
 
-def test_the_prior_is_estimated_from_positives_and_unlabelled_rows_that_are_not_held_out():
+def test_the_prior_is_estimated_once_from_the_rows_that_are_not_held_out(monkeypatch):
     X, y, U = problem(40, 60)
     model = PNUAUC(random_state=3).fit(X, y, U)
     assert model.prior_ == PenL1Prior(random_state=3).estimate(X[y > 0], U)
     points, folds = [{"eta": 0.5}, {"eta": 0.1}], folds_of(len(y), 2)
-    rows = {"X": X, "y": y, "X_unlabeled": U}
+    rows, made, estimate = {"X": X, "y": y, "X_unlabeled": U}, [], PenL1Prior.estimate
+    monkeypatch.setattr(PenL1Prior, "estimate", lambda *of: made.append(of) or estimate(*of))
     estimated = PNUAUC().fit_points(points, folds=folds, **rows)
+    assert len(made) == len(folds)
     for fold in folds:
         train = np.setdiff1d(np.arange(len(y)), fold)
         prior = PenL1Prior().estimate(X[train][y[train] > 0], U)
