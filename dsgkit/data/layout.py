@@ -101,7 +101,7 @@ def read_layout(path: Path, info: DatasetInfo, member: str | None = None) -> Lay
 
 def find_layout(path: Path, label: str | None) -> Layout:
     """Return the layout of a file by its first lines; a line with the label's name is a header."""
-    lines, _ = _first_lines(path, None, has_header=False)
+    lines, names = _first_lines(path, None, has_header=True)
     texts = [line for _, line in lines]
     if not lines:
         raise DataError(f"{path}: the file holds no rows")
@@ -117,12 +117,12 @@ def find_layout(path: Path, label: str | None) -> Layout:
     has_points = any("." in text and is_number(text, ".") for text in fields)
     has_commas = delimiter != "," and any(map(COMMA_NUMBER.fullmatch, fields))
     decimal = "," if has_commas and not has_points else "."
-    is_named = label in first and not re.fullmatch(r"[+-]?\d+", str(label))
+    is_named = label in (names or first) and not re.fullmatch(r"[+-]?\d+", str(label))
     info = DatasetInfo(
         *(path.name, "", "delimited"),
         delimiter=delimiter or " ",
         decimal=decimal,
-        header=is_named or bool(is_header(first, rows, decimal)),
+        header=names is not None or is_named or bool(is_header(first, rows, decimal)),
         label_columns=(str(label),) if is_named else (),
         local=True,
     )
@@ -152,8 +152,12 @@ def _first_lines(
             lines.append((number, text))
             if len(lines) > LINES_COMPARED:
                 break
-    names = None if head is None else ["".join(names) for names in _ARFF_NAME.findall(head)]
-    return lines, names
+    names = ["".join(names) for names in _ARFF_NAME.findall(head or "")]
+    if head and not names:  # a comment, or a name such as %fat
+        return _first_lines(path, member, has_header=False)
+    if names and lines and lines[0][1].lstrip().startswith("{"):
+        raise DataError(f"{path}:{lines[0][0]}: a sparse ARFF row; write all values of every row")
+    return lines, names or None
 
 
 def decoded(line: bytes, number: int) -> str:
@@ -222,7 +226,7 @@ def _check(
         if most > n:
             how = f"with `delimiter: {json.dumps(likely)}`" if likely else "without `delimiter`"
             raise LineError(f"columns: {n}, but {most} {how}")
-    is_comment = first[0].startswith("#")
+    is_comment = first[0].startswith(("#", "%"))
     if len(first) < n or (len(first) > n and (has_header or is_comment)):
         why = "remove titles, comments and the like above the header"
         if len(first) == n - 1 and all(first) and not is_comment:

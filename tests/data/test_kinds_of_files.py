@@ -65,6 +65,13 @@ def test_numbers_are_a_header_that_holds_the_name_of_the_label(tried, tmp_path):
     assert "no header" in told and len(dataset.X) == N
 
 
+def test_arff_is_read_with_its_names(tried):
+    head = "% made\n@relation r\n@attribute 'my a' real\n@attribute b real\n@attribute kind {rye}\n"
+    for label in ("kind", "2"):
+        _, dataset = tried(f"{head}@data\n{BODY}", "--label", label, *WHEAT[2:])
+        np.testing.assert_array_equal(dataset.X, np.float32([A, B]).T)
+
+
 BODY = text(A, B, KIND)
 HEAD = "a,b,kind\n"
 
@@ -74,6 +81,7 @@ def test_what_stands_above_the_rows_is_said(tried):
         ("# made by a tool\n# 2024\n" + HEAD + BODY, ":1: 1 of 3 columns: remove titles, comments"),
         (HEAD + "(mg/l),(cm),\n" + BODY, ":1: is followed by units or other names: keep one"),
         (HEAD + text(A, B, KIND, end=","), ":1: 3 of 4 columns: every row ends in a delim"),
+        ("% made by a tool\n" + HEAD + BODY, ":1: 1 of 3 columns: remove titles, comments"),
     ):
         assert tried(content, "--label", "kind")[0].startswith(said)
 
