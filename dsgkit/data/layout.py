@@ -118,11 +118,14 @@ def find_layout(path: Path, label: str | None) -> Layout:
     has_commas = delimiter != "," and any(map(COMMA_NUMBER.fullmatch, fields))
     decimal = "," if has_commas and not has_points else "."
     is_named = label in (names or first) and not re.fullmatch(r"[+-]?\d+", str(label))
+    has_names = is_header(first, rows, decimal)
+    if has_names is None:  # a table of texts
+        has_names = len(new := _new_above_few(first, rows)) > 1 and all(new)
     info = DatasetInfo(
         *(path.name, "", "delimited"),
         delimiter=delimiter or " ",
         decimal=decimal,
-        header=names is not None or is_named or bool(is_header(first, rows, decimal)),
+        header=names is not None or is_named or has_names,
         label_columns=(str(label),) if is_named else (),
         local=True,
     )
@@ -233,6 +236,8 @@ def _check(
             why = "give the first column a name, too, which R leaves out"
             if not any(fields[-1] for fields in table[1:] if len(fields) == n):
                 why = "every row ends in a delimiter: remove these"
+        if len(first) == n + 1 and not first[-1]:
+            why = "remove the delimiter at its end"
         if not is_number(first[0], decimal):
             raise LineError(f"{len(first)} of {n} columns: {why}")
     have_numbers = any(is_number(field, decimal) for fields in table[:2] for field in fields)
@@ -241,7 +246,8 @@ def _check(
     if not has_header and is_header(first, rows[1:], decimal):
         raise LineError(f"looks like names ({in_a_line(', '.join(first[:3]))}): add `header: true`")
     columns = {*info.label_columns, *info.categorical, *info.ignored}
-    is_named = any(name in columns for name in first) or _ascend(first, decimal)
+    is_named = any(name in columns for name in first)
+    is_named |= _ascend(first, decimal) and all(_new_above_few(first, rows))
     if has_header and not is_named and is_header(first, rows, decimal) is False:
         raise LineError("is a row like those below it: leave `header: true` out")
 
@@ -250,8 +256,8 @@ def is_header(first: Sequence[str], rows: Sequence[Sequence[str]], decimal: str)
     """Return whether a line has the names of columns, by the lines below it.
 
     It has if it has text above some column of numbers, and a number above none; or, as for
-    wavelengths and years, ascending numbers, and a text above others that it is none of. None if no
-    column has numbers, so that it is unknown.
+    wavelengths and years, ascending numbers, all in equal steps or with a text above others that it
+    is none of. None if no column has numbers, so that it is unknown.
     """
     columns = [*zip(first, zip(*rows, strict=False), strict=False)]
     above = [
@@ -267,8 +273,18 @@ def is_header(first: Sequence[str], rows: Sequence[Sequence[str]], decimal: str)
         return False
     if [*first] == [str(k) for k in range(len(first))] and len(first) > 2:
         return True
-    new = [name not in texts for name, texts in columns if 2 * len({*texts}) <= len(texts)]
-    return any(is_number(name, decimal) is False for name in first) and all(new) and bool(new)
+    new = _new_above_few(first, rows)
+    numbers = [int(name) for name in first if name.isdecimal()]
+    steps = {b - a for a, b in itertools.pairwise(numbers)}
+    has_steps = len(numbers) == len(first) > 2 and len(steps) == 1
+    has_text = any(is_number(name, decimal) is False for name in first)
+    return (has_steps or has_text) and all(new) and bool(new)
+
+
+def _new_above_few(first: Sequence[str], rows: Sequence[Sequence[str]]) -> list[bool]:
+    """Return for each column of few values whether the field above is none of them."""
+    columns = zip(first, zip(*rows, strict=False), strict=False)
+    return [name not in texts for name, texts in columns if 2 * len({*texts}) <= len(texts)]
 
 
 def _ascend(fields: Sequence[str], decimal: str) -> bool:

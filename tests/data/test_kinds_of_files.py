@@ -58,11 +58,21 @@ def test_numbers_are_a_header_that_holds_the_name_of_the_label(tried, tmp_path):
         if names[1] != "b":  # by number, too, it is no row
             assert f"header, {N} rows" in tried(content, "--label", "-1", *WHEAT[2:])[0]
             assert "looks like names" in refusal(tmp_path, content, positive=["wheat"])
-    # numbers from 0 are a header, and ascending rows are none
-    told, dataset = tried(text(A, B, np.arange(N) % 2, names="012"), "--label", "2")
-    assert f" header, {N} rows" in told and len(dataset.X) == N
+    # numbers in equal steps are a header, and ascending rows are none
+    for names in ("012", "123", ["1990", "2000", "2010"]):
+        for label in (names[-1], "-1"):
+            told, dataset = tried(text(A, B, np.arange(N) % 2, names=names), "--label", label)
+            assert f" header, {N} rows" in told and len(dataset.X) == N
     told, dataset = tried(text(A, A + 1, KIND), "--label", "2")
     assert "no header" in told and len(dataset.X) == N
+
+
+def test_texts_are_a_header_that_no_row_below_repeats(tried):
+    columns = np.where(A > B, "u", "v"), np.where(B > 0.5, "w", "x"), KIND
+    for names, label in ((["c", "d", "kind"], "-1"), (None, "2")):
+        told, dataset = tried(text(*columns, names=names), "--label", label, *WHEAT[2:])
+        assert ("no header" in told) == (names is None) and f"{N} rows" in told
+        assert len(dataset.X) == N and set(dataset.labels.tolist()) == {"wheat", "rye"}
 
 
 def test_arff_is_read_with_its_names(tried):
@@ -81,6 +91,7 @@ def test_what_stands_above_the_rows_is_said(tried):
         ("# made by a tool\n# 2024\n" + HEAD + BODY, ":1: 1 of 3 columns: remove titles, comments"),
         (HEAD + "(mg/l),(cm),\n" + BODY, ":1: is followed by units or other names: keep one"),
         (HEAD + text(A, B, KIND, end=","), ":1: 3 of 4 columns: every row ends in a delim"),
+        ("a,b,kind,\n" + BODY, ":1: 4 of 3 columns: remove the delimiter at its end"),
         ("% made by a tool\n" + HEAD + BODY, ":1: 1 of 3 columns: remove titles, comments"),
     ):
         assert tried(content, "--label", "kind")[0].startswith(said)
