@@ -313,7 +313,7 @@ def _dataset(survey: Survey, mark: str | None) -> dict[str, Any]:
     data: dict[str, Any] = {
         "path": str(survey.layout.path),
         "loader": "delimited",
-        "delimiter": layout.delimiter,
+        "delimiter": layout.delimiter or " " * (layout.decimal == ","),
         "header": bool(layout.names),
         "decimal": layout.decimal if layout.decimal == "," else "",
         **({"label_column": survey.label} if mark is None else {"label": marked}),

@@ -203,15 +203,19 @@ def fields_of(line: str, delimiter: str | None) -> list[str]:
 def _likely_delimiter(lines: Sequence[str]) -> tuple[str | None, int]:
     """Return the delimiter that gives most columns, and their number, which is 1 without any."""
     best: tuple[str | None, int] = (None, 1)
+    splits_all = False
     for delimiter in _DELIMITERS:
         table = [fields for line in lines if (fields := fields_of(line, delimiter))]
         n, n_lines = (Counter(map(len, table)).most_common(1) or [(1, 0)])[0]
         commas = [field for fields in table for field in fields if "," in field]
         is_decimal = commas and all(map(COMMA_NUMBER.fullmatch, commas))
-        if n > 1 and is_decimal and delimiter in (";", "\t"):
+        if n > 1 and is_decimal and delimiter in (";", "\t", "|"):
             return delimiter, n
-        if n_lines >= _LEAST_SHARE * len(table) and n > best[1]:
-            best = delimiter, n
+        if all({*";|"} & {*fields} for fields in table):  # between blanks
+            continue
+        rank = n > 1 and n_lines == len(table), n  # of text with commas, the header may have none
+        if n_lines >= _LEAST_SHARE * len(table) and rank > (splits_all, best[1]):
+            splits_all, best = rank[0], (delimiter, n)
     return best
 
 

@@ -75,6 +75,20 @@ def test_texts_are_a_header_that_no_row_below_repeats(tried):
         assert len(dataset.X) == N and set(dataset.labels.tolist()) == {"wheat", "rye"}
 
 
+def test_the_delimiter_is_the_one_that_splits_all_lines(tried):
+    numbers = [[str(x).replace(".", ",") for x in values] for values in (A, B)]
+    notes = [f"t, {k % 3}" for k in range(N)]
+    for content in (
+        text(*numbers, notes, KIND, names=["a", "b", "note", "kind"], sign=";"),
+        text(*numbers, notes, KIND, names=["a", "b", "note", "kind"], sign="|"),
+        text(A, B, notes, KIND, names=["a", "b", "note", "kind"], sign=" ; "),
+        text(*numbers, KIND, KIND, names=["a", "b", "note", "kind"], sign=" "),
+    ):
+        _, dataset = tried(content, *WHEAT)
+        np.testing.assert_array_equal(dataset.X[:, :2], np.float32([A, B]).T)
+        assert dataset.X.shape[0] == N
+
+
 def test_arff_is_read_with_its_names(tried):
     head = "% made\n@relation r\n@attribute 'my a' real\n@attribute b real\n@attribute kind {rye}\n"
     for label in ("kind", "2"):
