@@ -172,12 +172,14 @@ def open_content(path: Path, member: str | None = None) -> Iterator[IO[bytes]]:
     It raises `DataError` if the file cannot be read or is damaged, at any time until it is closed.
     """
     try:
-        if path.suffix != ".zip":
-            with _OPENERS.get(path.suffix, open)(path, "rb") as stream:
+        suffix = path.suffix.lower()
+        if suffix != ".zip":
+            with _OPENERS.get(suffix, open)(path, "rb") as stream:
                 yield stream
             return
         with zipfile.ZipFile(path) as archive:
-            names = [n for n in archive.namelist() if "__MACOSX" not in n and n[-1:] != "/"]
+            hidden = re.compile(r"__MACOSX|(?:^|/)\.[^/]*$|/$")  # of macOS; folders
+            names = [name for name in archive.namelist() if not hidden.search(name)]
             found = [name for name in names if member in (None, name.rpartition("/")[2])]
             if len(found) != 1:
                 which = f"no file {member}" if member else f"{len(names)} files"
@@ -192,6 +194,8 @@ def no_such_file(path: Path) -> str:
     """Return a line about a missing file, with the nearest existing name."""
     if path.is_dir():
         return f"{path} is a folder, not a file"
+    if path.exists():
+        return f"{path} is a pipe or a device, which cannot be read twice: write it into a file"
     if not path.parent.is_dir():
         return f"no such file: {path} (there is no folder {path.parent})"
     names = [other.name for other in path.parent.iterdir() if other.is_file()]

@@ -25,6 +25,20 @@ _DELIMITERS = (",", ";", "\t", "|", ":", None)  # None is white space
 _LEAST_SHARE = 0.7  # of lines with equally many columns; the others are considered mistakes
 _BLANKS = " \t\v\f"
 _NOT_CLOSED = "a quote that is not closed in this line, or with text behind it: join its lines"
+_NO_TEXT = {
+    b"PAR1": "a Parquet file; write it as text, in pandas by to_csv(index=False)",
+    b"PK\3\4": "a workbook or zip archive; save the sheet as CSV, or end the file's name in .zip",
+    b"\xd0\xcf\x11\xe0": "a workbook of Excel; save the sheet as CSV",
+    b"\x1f\x8b": "compressed by gzip; end the file's name in .gz",
+    b"BZh91AY&SY": "compressed by bzip2; end the file's name in .bz2",
+    b"\xfd7zXZ": "compressed by xz; end the file's name in .xz",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd; unpack it",
+    b"7z\xbc\xaf": "a 7z archive; unpack it",
+    b"\xff\xfe": "text in UTF-16; save it in UTF-8",
+    b"\xfe\xff": "text in UTF-16; save it in UTF-8",
+}
+"""What files are that begin with these bytes, and what to do."""
+
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 COMMA_NUMBER = re.compile(r"[+-]?[0-9]+(,[0-9]+)+(?:[eE][+-]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
@@ -166,8 +180,10 @@ def _first_lines(
 def decoded(line: bytes, number: int) -> str:
     """Return the text of a line without its end and byte order mark; `LineError` if it is none."""
     content = line.rstrip(b"\r\n")
-    if number == 1 and line.startswith(b"PAR1"):
-        raise LineError("a Parquet file; write it as text, in pandas by to_csv(index=False)")
+    if number == 1 and (what := next((w for s, w in _NO_TEXT.items() if line.startswith(s)), "")):
+        raise LineError(what)
+    if number == 1 and content[257:262] == b"ustar":
+        raise LineError("a tar archive; unpack it")
     if b"\r" in content:
         raise LineError("a carriage return within the line; lines have to end in line feeds")
     if b"\0" in content:

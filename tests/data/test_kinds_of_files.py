@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 import stat
+import zipfile
 
 import numpy as np
 import pytest
@@ -193,6 +194,16 @@ def test_file_systems_without_memory_maps_or_flushed_folders(tmp_path, monkeypat
     monkeypatch.setattr(os, "fsync", only_files)
     assert len(load(tmp_path, BODY, positive=["rye"]).X) == N
     write_atomically(tmp_path / "written", lambda file: file.write(b"x"))
+
+
+def test_archives_as_systems_make_them_and_pipes(tmp_path):
+    with zipfile.ZipFile(tmp_path / "rows.ZIP", "w") as archive:
+        for name in ("rows/", "rows/.DS_Store", "__MACOSX/rows/._rows.csv", "rows/rows.csv"):
+            archive.writestr(name, BODY if name.endswith("s/rows.csv") else "")
+    assert len(load(tmp_path, None, name="rows.ZIP", positive=["rye"]).X) == N
+    assert "a tar archive" in refusal(tmp_path, b"rows.csv".ljust(257, b"\0") + b"ustar\0")
+    os.mkfifo(tmp_path / "pipe")
+    assert "is a pipe or a device" in refusal(tmp_path, None, name="pipe")
 
 
 def test_a_file_of_similar_pairs_is_read_by_the_rows_of_the_data_file(tmp_path):

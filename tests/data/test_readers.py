@@ -49,6 +49,7 @@ def test_what_is_made_of_files(tmp_path, monkeypatch, n_bytes):
 
 def test_every_container(tmp_path):
     packers = {"": bytes, ".xz": lzma.compress, ".bz2": bz2.compress, ".gz": gzip.compress}
+    packers |= {suffix.upper(): compress for suffix, compress in packers.items()}
     for suffix, compress in packers.items():
         content = compress(LIBSVM)
         dataset = load(tmp_path, content, "libsvm", "data" + suffix)
