@@ -13,9 +13,9 @@ import pandas as pd
 from dsgkit.config.yaml import dump
 from dsgkit.data.catalogue import Column
 from dsgkit.data.files import no_such_file
-from dsgkit.data.layout import COMMA_NUMBER, MISSING_VALUES, column_name, find_layout
+from dsgkit.data.layout import COMMA_NUMBER, column_name, find_layout
 from dsgkit.data.tables import Table
-from dsgkit.data.targets import are_numbers, label_text, unlabeled_mark
+from dsgkit.data.targets import MISSING_VALUES, are_numbers, label_text, unlabeled_mark
 from dsgkit.errors import DataError, in_a_line, nearest_or_all, shown
 from dsgkit.system.files import folder_name
 
@@ -349,6 +349,9 @@ def _described(survey: Survey) -> Iterator[str]:
         n = survey.n_rows - survey.n_labeled
         none = f"; {n:,} rows without a label" if n else ""
         yield f"label     {column_name(survey.label)}: {survey.counted}{none}"
+    if (mark := unlabeled_mark(survey.labels.to_dict())) is not None:
+        text = label_text(mark)
+        yield f"note      {text} is a label here; if it means none: --unlabeled {shlex.quote(text)}"
     if survey.n_repeated:
         copies = "copies may be in training and evaluation"
         yield f"note      {survey.n_repeated:,} rows repeat others: {copies}"

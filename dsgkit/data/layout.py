@@ -14,10 +14,8 @@ from pathlib import Path
 
 from dsgkit.data.catalogue import Column, DatasetInfo
 from dsgkit.data.files import open_content
+from dsgkit.data.targets import MISSING_VALUES
 from dsgkit.errors import DataError, in_a_line, nearest_or_all, shown
-
-MISSING_VALUES = ("", "?", "-", ".", "na", "n/a", "nan", "NaN", "null", "none")
-"""Texts for a missing value in files, in any case."""
 
 LINES_COMPARED = 20  # with a header and a delimiter
 FLOAT32_OVERFLOW = 2.0**128 - 2.0**103

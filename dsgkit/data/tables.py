@@ -18,7 +18,6 @@ from dsgkit.data.files import no_such_file, obtain
 from dsgkit.data.layout import (
     COMMA_NUMBER,
     FLOAT32_OVERFLOW,
-    MISSING_VALUES,
     Layout,
     column_name,
     fields_of,
@@ -28,7 +27,7 @@ from dsgkit.data.layout import (
     why_no_number,
 )
 from dsgkit.data.loaders import Block, Lines, check_lines, chunks, read_idx, read_libsvm
-from dsgkit.data.targets import label_text
+from dsgkit.data.targets import MISSING_VALUES, label_text
 from dsgkit.errors import DataError, in_a_line, shown
 from dsgkit.linalg import Array, Single
 

@@ -15,6 +15,12 @@ from dsgkit.errors import in_a_line
 Kind = Literal["binary", "ordered", "classes", "numeric"]
 Label = int | float | str
 
+MISSING_VALUES = (
+    *("", "?", "-", ".", "na", "n/a", "nan", "NaN", "null", "none"),
+    *("<na>", "#n/a", "#na", "-nan", "-NaN", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"),
+)
+"""Texts for a missing value in files, in any case."""
+
 MOST_CLASSES = 2**15 - 1
 """Classes that int16 can count."""
 
@@ -195,11 +201,11 @@ def unlabeled_mark(counts: Mapping[Any, int]) -> Label | None:
     """Return the label that looks like "no label" next to two or more others; None if none does.
 
     scikit-learn marks rows without a label by -1 next to classes from 0; files with the classes -1
-    and 1 by 0, of -1, 0 and 1 the more frequent mark; and others by a word.
+    and 1 by 0, of -1, 0 and 1 the more frequent mark; and others by a word or a missing value.
     """
     if len(counts) < 3:
         return None
-    words = ("unlabeled", "unlabelled", "unknown", "no label")
+    words = ("unlabeled", "unlabelled", "unknown", "no label", *MISSING_VALUES)
     marks: list[Label] = [label for label in counts if str(label).lower() in words]
     if marks or not are_numbers(counts):
         return marks[0] if marks else None

@@ -171,6 +171,17 @@ def test_rows_without_a_label_are_unlabelled_rows(tried):
         assert f"{N} rows, {N - n_known} without a label, 2 features" in dataset.summary
 
 
+def test_words_for_a_missing_value_are_the_mark_of_no_label(tried):
+    for word in ("NA", "<NA>", "?", "null", "NaN", "none"):
+        content = text(A, B, np.where(np.arange(N) % 3, KIND, word), names=["a", "b", "kind"])
+        said, _ = tried(content, "--label", "kind")
+        assert f": {word} looks like the mark of rows without a label: " in said
+        mark = re.search(r"add (--unlabeled \S+);", said)[1]
+        _, dataset = tried(content, "--label", "kind", *shlex.split(mark))
+        assert set(dataset.labels.tolist()) == {"wheat", "rye"} and len(dataset.X) == N
+        assert "is a label here; if it means none: --unlabeled" in tried(content, *WHEAT)[0]
+
+
 def test_labels_above_2_to_the_53_stay_apart(tried):
     labels = 2**53 + np.arange(N) % 2
     told, dataset = tried(text(A, B, labels), "--label", "-1", "--positive", str(2**53 + 1))
