@@ -13,7 +13,7 @@ import pandas as pd
 from dsgkit.config.yaml import dump
 from dsgkit.data.catalogue import Column
 from dsgkit.data.files import no_such_file
-from dsgkit.data.layout import COMMA_NUMBER, column_name, find_layout
+from dsgkit.data.layout import COMMA_NUMBER, FLOAT32_OVERFLOW, column_name, find_layout
 from dsgkit.data.tables import Table
 from dsgkit.data.targets import MISSING_VALUES, are_numbers, label_text, unlabeled_mark
 from dsgkit.errors import DataError, in_a_line, nearest_or_all, shown
@@ -34,6 +34,7 @@ _MOST_CLASSES, _MOST_ORDERED, _BINS = 20, 10, 5
 _LABELED, _MAX_LABELED, _UNLABELED, _CLUSTERED = 100, 500, (200, 1000, 5000), 2000
 _MAX_LABELS_SHOWN, _LONGEST_LINE = 6, 300
 _LABEL = re.compile(r"(?i)labels?|class(?:es)?|target|y|diagnosis|outcome|species")
+_GROUPED = r"[+-]?\d{1,3}(?:[ ,.'\u2019\xa0\u202f]\d{3})+(?:[.,]\d+)?"  # with thousands apart
 _POSITIVE_NAMES = ("1", "yes", "true", "positive")
 _DATES = ("ISO8601", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%Y/%m/%d", "%d %b %Y")
 _ID = re.compile(r"(?:.*[_ ])?(?:id|uuid|guid|index|row)", re.IGNORECASE)
@@ -52,7 +53,8 @@ class Field:
         values = texts[~missing]
         pointed = values if decimal == "." else values.str.translate(str.maketrans(".,", ",."))
         self.key, self.texts = key, texts
-        self.numbers = pd.to_numeric(pointed, errors="coerce").dropna()
+        numbers = pd.to_numeric(pointed, errors="coerce")
+        self.numbers = numbers[numbers.abs() < FLOAT32_OVERFLOW]
         self.words = values.drop(self.numbers.index)
         self.format = ""  # of dates
         self.kind = "category" if texts.nunique() <= _MAX_CATEGORIES else "share"
@@ -134,7 +136,9 @@ def _check(survey: Survey) -> None:
     kept = [column for column in survey.fields if survey.ignored.get(column.key) != "as asked"]
     commas = [column.texts[column.texts.str.fullmatch(COMMA_NUMBER.pattern)] for column in kept]
     found = [(column, texts) for column, texts in zip(kept, commas, strict=True) if len(texts)]
-    if found and (decimal == "." or all(column.thousands(",") for column, _ in found)):
+    grouped = [(c, c.words) for c in kept if len(c.words) and c.words.str.fullmatch(_GROUPED).all()]
+    are_decimals = decimal == "," and not all(column.thousands(",") for column, _ in found)
+    if found := grouped + found * (not are_decimals):
         column, texts = found[0]
         raise DataError(
             f"{path}:{texts.index[0]}: {column_name(column.key)}: {shown(texts.iloc[0])}: write "
@@ -262,17 +266,17 @@ def _task(survey: Survey, positive: str | None) -> str:
 def _target(survey: Survey, task: str, positive: str | None) -> tuple[dict[str, Any], str, int]:
     """Return a config's keys on the labels, words on them, and the rows of the rarest class."""
     path, labels, counted = survey.layout.path, survey.labels, survey.counted
-    are_numbers = not any(isinstance(label, str) for label in labels.index)
+    all_numbers = not any(isinstance(label, str) for label in labels.index)
     if task == "cluster":
         chosen = ": parameters are chosen without labels, by the Davies-Bouldin index"
         if survey.label is None:
             return {}, f"{chosen}, a weak criterion that nothing verifies here", 0
         judged = "the labels are used for evaluation, by NMI, purity and the unadjusted Rand index"
-        known = True if are_numbers else sorted(labels.index)
+        known = True if all_numbers else sorted(labels.index)
         return {"target": {"classes": known}}, f"{chosen}; {judged}", 0
     if labels.empty:
         raise DataError(f"{path}: --task {task} needs labels: add --label COLUMN")
-    if task == "ordinal" and not are_numbers:
+    if task == "ordinal" and not all_numbers:
         raise DataError(
             f"{path}: the labels {counted} are text, whose order is not known; write numbers, or a "
             "config with `target: {ordered: [lowest, ..., highest]}`"
@@ -296,6 +300,10 @@ def _target(survey: Survey, task: str, positive: str | None) -> tuple[dict[str, 
         says_yes = [text for text in by_text if text.lower() in _POSITIVE_NAMES]
         rarer = max(labels.index[labels == labels.min()])
         positive = says_yes[0] if len(says_yes) == 1 else label_text(rarer)
+    if isinstance(by_text[positive], str) and are_numbers([positive]):  # so would a config be read
+        raise DataError(
+            f"{path}: labels {counted}: {positive} is a number among words; write words"
+        )
     n = int(labels[by_text[positive]])
     n_others = survey.n_labeled - n
     if min(n, n_others) < FEWEST_OF_CLASS:
@@ -319,7 +327,7 @@ def _dataset(survey: Survey, mark: str | None) -> dict[str, Any]:
         **({"label_column": survey.label} if mark is None else {"label": marked}),
         "categorical": [column.key for column in features if column.kind == "category"],
         "by_share": [column.key for column in features if column.kind == "share"],
-        "dates": {column.key: column.format for column in features if column.kind == "date"},
+        "dates": {str(column.key): column.format for column in features if column.kind == "date"},
         "fill": "median" if any(column.n_missing for column in features) else "",
         "ignored": [*survey.ignored],
         "rows": 0 if survey.is_whole else survey.n_rows,

@@ -123,16 +123,20 @@ def test_what_is_no_feature_is_left_out(tried):
 
 def test_separators_of_thousands_are_no_decimal_signs(tried):
     grouped = [f"{n:,}" for n in RNG.integers(100, 9000, N)]
+    large = [f"{1000 + k % 9 * 950:,}" for k in range(N)]
     for numbers, sign, said in (
         (grouped, "\t", "write decimal points instead of commas"),
         ([f'"{x}"' for x in grouped], ",", "write decimal points"),
         ([f'"{x:.3f}"'.replace(".", ",") for x in A], ",", "write decimal points"),
         ([x.replace(",", ".") for x in grouped], ",", "is a decimal; write thousands as "),
+        ([f'"{x}.50"' for x in large], ",", "write decimal points"),
+        ([x.replace(",", "\u202f") for x in large], ",", "write decimal points"),
+        ([x.replace(",", "'") for x in large], ",", "write decimal points"),
     ):
         content = text(numbers, A, KIND, names=["p", "a", "kind"], sign=sign)
         told, dataset = tried(content, "--label", "kind")
         assert said in told and (dataset is None or "." in numbers[0])
-        assert dataset is not None or re.match(r":\d+: column 'p': '\d,\d{3}': ", told)
+        assert dataset is not None or re.match(r":\d+: column 'p': ['\"]\d\D+\d{3}", told)
 
 
 def test_all_refused_columns_are_in_one_message_whose_advice_works(tried):
@@ -182,6 +186,16 @@ def test_words_for_a_missing_value_are_the_mark_of_no_label(tried):
         assert "is a label here; if it means none: --unlabeled" in tried(content, *WHEAT)[0]
 
 
+def test_what_the_reader_refuses_is_no_number_of_a_first_look(tried):
+    for number in ("inf", "-Infinity", "1e39", "1e400"):
+        a = [number if k == 3 else x for k, x in enumerate(A)]
+        said, _ = tried(text(a, B, KIND, names=["a", "b", "kind"]), *WHEAT)
+        assert said.startswith(":5: column 'a': ") and "among numbers" in said
+    labels = np.where(A > 0.7, "one", np.where(A > 0.3, "1", "0"))
+    said, _ = tried(text(A, B, labels, names=["a", "b", "y"]), "--label", "y", "--positive", "1")
+    assert said.endswith("1 is a number among words; write words")
+
+
 def test_labels_above_2_to_the_53_stay_apart(tried):
     labels = 2**53 + np.arange(N) % 2
     told, dataset = tried(text(A, B, labels), "--label", "-1", "--positive", str(2**53 + 1))
@@ -228,6 +242,13 @@ def test_a_file_of_similar_pairs_is_read_by_the_rows_of_the_data_file(tmp_path):
         (tmp_path / "pairs").write_text(wrong)
         with pytest.raises(DataError, match=f"pairs:{place}: a pair is two different row numbers"):
             load(tmp_path, rows, **options)
+
+
+def test_dates_without_a_header(tried):
+    days = [f"2020-01-{1 + k % 28:02d}" for k in range(N)]
+    told, dataset = tried(text(A, days, KIND), "--label", "2", *WHEAT[2:])
+    assert "days since 1970 in: 1 (ISO8601)" in told
+    assert dataset.X[:3, 1].tolist() == [18262, 18263, 18264]
 
 
 def test_columns_of_every_kind(tried):
