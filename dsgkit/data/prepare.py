@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from dsgkit.data import files, loaders
 from dsgkit.data.catalogue import DataFile, DatasetInfo
 from dsgkit.data.loaders import Block
-from dsgkit.errors import DataError
+from dsgkit.data.targets import label_text
+from dsgkit.errors import DataError, shown
 from dsgkit.linalg import Array
 
 FILE_ROWS = "file_rows.npy"
@@ -80,6 +81,9 @@ def _write_parts(
         digests.append(digest)
         if part == "train":
             meta["minimum"], meta["maximum"] = extremes
+    if info.unlabeled is not None and not (folder / FILE_ROWS).exists():
+        mark = shown(label_text(info.unlabeled))
+        raise DataError(f"{paths[0]}: no row has the label {mark}, `unlabeled` in the config")
     meta["made"] = how
     meta["content_hash"] = hashlib.sha256("".join(digests).encode()).hexdigest()
     return meta
@@ -220,8 +224,8 @@ def _blocks(
                 instead = f" instead of {expected:,}" if expected else ""
                 raise DataError(f"{path}: the file holds {n or 'no'} features{instead}")
             end += len(X)
-            if info.loader == "libsvm":
-                y = np.where(y == info.unlabeled, np.nan, y)
+            if info.loader == "libsvm" and info.unlabeled is not None:
+                y = np.where(y == float(info.unlabeled), np.nan, y)
             if y_all is None or end <= len(y_all):  # else refused below
                 yield X, y if y_all is None else y_all[end - len(X) : end]
         n = end - start

@@ -216,6 +216,9 @@ class DatasetSpec(Spec):
             raise Problem("is short for target: {positive: ...}; leave one of them out", "positive")
         if self.decimal == "," and self.delimiter in (None, ","):
             raise Problem("needs a `delimiter` other than commas, such as ';' or a tab", "decimal")
+        mark = None if self.label is None else self.label.unlabeled
+        if self.loader == "libsvm" and mark is not None and not are_numbers([mark]):
+            raise Problem(f"labels of LIBSVM text are numbers, got {spelled(mark)}", "label")
         if self.label_column is None and (self.target or self.positive):
             raise Problem("rows without labels have no target; leave it out", "target")
         for key in ("label_columns", "label"):
