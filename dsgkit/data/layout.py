@@ -40,7 +40,7 @@ _NO_TEXT = {
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 COMMA_NUMBER = re.compile(r"[+-]?[0-9]+(,[0-9]+)+(?:[eE][+-]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
-_LIBSVM = re.compile(r"\s*\S+(?:\s+\d+:\S+)+\s*")
+_LIBSVM = re.compile(r"\s*\S+(?:\s+(?:\d+|qid):\S+)+\s*(?:#.*)?")
 _ARFF_NAME = re.compile(
     r"""^\s*@attribute\s+(?:'([^'\n]*)'|"([^"\n]*)"|([^\s'"]+))""", re.IGNORECASE | re.MULTILINE
 )
@@ -117,7 +117,7 @@ def find_layout(path: Path, label: str | None) -> Layout:
     texts = [line for _, line in lines]
     if not lines:
         raise DataError(f"{path}: the file holds no rows")
-    if all(map(_LIBSVM.fullmatch, texts)):
+    if sum(map(bool, map(_LIBSVM.fullmatch, texts))) >= _LEAST_SHARE * len(texts):
         raise DataError(f"{path}: looks like LIBSVM text; write a config with `loader: libsvm`")
     delimiter, n_columns = _likely_delimiter(texts)
     if n_columns == 1:

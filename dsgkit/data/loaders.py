@@ -130,7 +130,8 @@ def count_libsvm(paths: Iterable[Path]) -> int:
     for path in paths:
         for first, lines in chunks(path):
             for number, line in enumerate(lines, first):
-                index = line.partition(b"#")[0].rpartition(b":")[0].rpartition(b" ")[2]
+                pairs = line.partition(b"#")[0].rpartition(b":")[0][-20:]
+                index = (pairs.split() or [b""])[-1]
                 if index.isdigit() and len(index) < 19 and int(index) > largest:
                     largest, place = int(index), f"{path}:{number}"
             n_lines += len(lines)

@@ -251,6 +251,11 @@ def test_dates_without_a_header(tried):
     assert dataset.X[:3, 1].tolist() == [18262, 18263, 18264]
 
 
+def test_libsvm_text_is_recognised(tried):
+    for line in ("1 1:2 3:4", "1\t1:2", "-1 qid:3 1:2 # a note"):
+        assert "looks like LIBSVM" in tried("# made by a tool\n" + f"{line}\n" * N)[0]
+
+
 def test_columns_of_every_kind(tried):
     days = [f"{1 + k % 28:02d}/{1 + k % 12:02d}/{2000 + k % 7}" for k in range(N)]
     a, b, big = np.tile(A, 4), np.tile(B, 4), np.arange(4 * N)
