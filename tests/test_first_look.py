@@ -102,6 +102,7 @@ FILES = {
     "$SHORT": PLAIN + "1,2\n",
     "$WORDS": "word\n" * N,
     "$LIBSVM": "1 1:2 3:4\n" * N,
+    "$TRAILING": LAYOUTS["$HEADERLESS"].replace("\n", ",\n"),
 }
 
 

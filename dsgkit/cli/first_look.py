@@ -275,7 +275,8 @@ def _target(survey: Survey, task: str, positive: str | None) -> tuple[dict[str, 
         known = True if all_numbers else sorted(labels.index)
         return {"target": {"classes": known}}, f"{chosen}; {judged}", 0
     if labels.empty:
-        raise DataError(f"{path}: --task {task} needs labels: add --label COLUMN")
+        where = "" if survey.label is None else f", and {column_name(survey.label)} has none"
+        raise DataError(f"{path}: --task {task} needs labels{where}: add --label COLUMN")
     if task == "ordinal" and not all_numbers:
         raise DataError(
             f"{path}: the labels {counted} are text, whose order is not known; write numbers, or a "

@@ -574,7 +574,7 @@ class SUDH(SimilarUnlabeledEstimator):
         p = n.inputs + 1 if linear else n_centers_of(self, n.unlabeled)
         return double_hinge_cost(p, n, n_models, linear=linear)
 
-    def diagnostics(self, **arrays: Any) -> dict[str, float]:
+    def diagnostics(self, *arrays: Any, **named: Any) -> dict[str, float]:
         return {"objective": self.objective_}
 
 
