@@ -83,7 +83,9 @@ def _write_parts(
             meta["minimum"], meta["maximum"] = extremes
     if info.unlabeled is not None and not (folder / FILE_ROWS).exists():
         mark = shown(label_text(info.unlabeled))
-        raise DataError(f"{paths[0]}: no row has the label {mark}, `unlabeled` in the config")
+        raise DataError(
+            f"{paths[0]}: no row has the label {mark}: correct `unlabeled`, or leave it out"
+        )
     meta["made"] = how
     meta["content_hash"] = hashlib.sha256("".join(digests).encode()).hexdigest()
     return meta

@@ -44,7 +44,8 @@ def exported(tmp_path):
     def run(data, protocol, solvers, target=None, **more):
         data.to_csv(tmp_path / "rows.csv", index=False)
         dataset = {"path": "rows.csv", "loader": "delimited", "header": True}
-        dataset["label"] = {"column": "kind", "unlabeled": "?"}
+        mark = {"unlabeled": "?"} if "?" in set(data["kind"]) else {}
+        dataset["label"] = {"column": "kind", **mark}
         dataset |= {"target": target} if target else {}
         config = {"dataset": dataset, "protocol": protocol, "solvers": solvers, "outputs": []}
         (tmp_path / "one.yaml").write_text(yaml.safe_dump(config | more))
