@@ -15,9 +15,11 @@ class Clock:
     The seconds are those of the fit without observing.
     """
 
-    def __init__(self, at: Sequence[int] = (), observe: Any = None) -> None:
+    def __init__(self, at: Sequence[int] = (), observe: Callable[..., Any] | None = None) -> None:
         if any(a >= b for a, b in pairwise([0, *at])):
             raise ValueError(f"iterations to observe must ascend from 1, got {list(at)}")
+        if len(at) and observe is None:
+            raise ValueError("iterations to observe need an observer")
         self.at = list(at)
         self._observe = observe
         self._stopwatch = Stopwatch()
@@ -31,7 +33,7 @@ class Clock:
 
     def after(self, t: int, function: Callable[[], Any]) -> None:
         """Call the observer if it waits for iteration t; its progress is not that of training."""
-        if t in self.at:
+        if t in self.at and self._observe is not None:
             seconds = self._stopwatch.seconds
             with self._stopwatch.paused(), listening(lambda fraction: None):
                 self._observe(t, seconds, function())
