@@ -14,6 +14,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dsgkit.errors import DsgError, ResultsError, nearest_or_all, spelled
 from dsgkit.experiment.folder import CONFIG
 from dsgkit.experiment.frames import FILES
@@ -23,6 +25,7 @@ from dsgkit.papers.cases import Case
 from dsgkit.papers.schema import Claim, Criterion, Paper
 from dsgkit.papers.tests import GAIN, TESTS, Point, chosen_sizes
 from dsgkit.published import bsgd_svc
+from dsgkit.report.numbers import counted
 from dsgkit.report.stats import LEVEL
 from dsgkit.text import tracked
 
@@ -66,9 +69,12 @@ class OverDatasets:
     datasets: int
     mean: float
     p: float
+    worse: bool = False  # whether losses outweigh gains, by their ranks (or numbers)
+    percent: bool = False  # of a measure in percent
 
     def __str__(self) -> str:
-        return f"{self.gains} of {self.datasets} datasets gain, {self.mean:+.2g} on average, " + (
+        mean = f"{100 * self.mean:+.2g} points" if self.percent else f"{self.mean:+.2g}"
+        return f"{self.gains} of {self.datasets} datasets gain, {mean} on average, " + (
             "p < 0.001" if self.p < 0.001 else f"p = {self.p:.2g}"
         )
 
@@ -88,6 +94,7 @@ class Verdict:
     all_counted: float = 0
     all_tested: int = 0
     over: OverDatasets | None = None
+    few: int = 0  # datasets where something is learnt, if they are fewer than a verdict needs
 
     def __str__(self) -> str:
         remarks = f": {'; '.join(self.remarks)}" if self.remarks else ""
@@ -96,9 +103,13 @@ class Verdict:
     @property
     def share(self) -> str:
         """How many points support the claim, as ``6 of 12``, and the others as far as needed."""
+        if not self.tested:
+            return f"nothing is learnt in any of {self.all_tested}"
         text = f"{self.counted:g} of {self.tested}"
         if self.tested < self.all_tested:
             text += " where something is learnt"
+        if self.few:
+            text += f", on {counted(self.few, 'dataset')}"
         if self.counted + self.against < self.tested:
             text += f", {self.against:g} against"
         if self.tested < self.all_tested:
@@ -142,7 +153,7 @@ SCALE = (
 )
 
 
-def over_datasets(points: Iterable[Point]) -> OverDatasets | None:
+def over_datasets(points: Sequence[Point]) -> OverDatasets | None:
     """Return the test over datasets of the gains of points; None for other points."""
     found: dict[str, list[float]] = {}
     for point in points:
@@ -152,11 +163,16 @@ def over_datasets(points: Iterable[Point]) -> OverDatasets | None:
     some = [mean for mean in means if mean]
     if len(means) < 2 or not some:
         return None
-    from scipy.stats import binomtest, wilcoxon  # takes a second to import
+    from scipy.stats import binomtest, rankdata, wilcoxon  # takes a second to import
 
     gains = sum(mean > 0 for mean in means)
-    p = binomtest(gains, len(some)).pvalue if len(some) < MIN_RANKED else wilcoxon(some).pvalue
-    return OverDatasets(gains, len(means), sum(means) / len(means), float(p))
+    if len(some) < MIN_RANKED:
+        p, balance = binomtest(gains, len(some)).pvalue, np.sign(some).sum()
+    else:
+        p, balance = wilcoxon(some).pvalue, (np.sign(some) * rankdata(np.abs(some))).sum()
+    percent = any(point.unit == "percent" for point in points)
+    mean = sum(means) / len(means)
+    return OverDatasets(gains, len(means), mean, float(p), bool(balance < 0), percent)
 
 
 def judged(points: Sequence[Point], claimed: int) -> Verdict:
@@ -165,12 +181,15 @@ def judged(points: Sequence[Point], claimed: int) -> Verdict:
     datasets = len({point.where for point in tested})
     if not tested or datasets < min(MIN_DATASETS, claimed):
         return untestable(*_why_untestable(points, datasets, claimed))
-    over, told = over_datasets(tested), [point for point in tested if point.learnt]
+    told = [point for point in tested if point.learnt]
     yes, no = sum(point.yes for point in told), sum(point.no for point in told)
-    opposed = over is not None and over.p < LEVEL and over.mean < 0
+    over = over_datasets(told)
+    opposed = over is not None and over.p < LEVEL and over.worse
     outcome = on_scale(yes, no, len(told), opposed=opposed)
     in_all = sum(point.yes for point in tested), len(tested)
-    return Verdict(outcome, yes, len(told), (), no, *in_all, over)
+    learnt = len({point.where for point in told})
+    few = learnt if learnt < min(MIN_DATASETS, claimed) else 0
+    return Verdict(outcome, yes, len(told), (), no, *in_all, over_datasets(tested), few)
 
 
 def _why_untestable(points: Iterable[Point], datasets: int, claimed: int) -> list[str]:
@@ -198,11 +217,14 @@ def combined(verdicts: Sequence[Verdict], of: str = "parts") -> Verdict:
     if n_hold == len(known) and (reasons or not known):
         return untestable(f"{n_hold} of {len(verdicts)} {of} hold" if known else "", *reasons)
     names = ("counted", "tested", "against", "all_counted", "all_tested")
-    sums = {name: sum(getattr(one, name) for one in known) for name in names}
-    if len(counts) == 1:
+    sums: dict[str, Any] = {name: sum(getattr(one, name) for one in known) for name in names}
+    sums["few"] = min((one.few for one in known if one.few), default=0)
+    if len(counts) == 1 and len(known) == len(verdicts):
         return Verdict(known[0].outcome, **sums)
     outcome = next(one for one in (*IN_PART_IF, *CLEAREST_FIRST) if one in counts)
-    parts = f"{counts[outcome]} of {len(known)} {of} {outcome.plural}"
+    parts = f"{counts[outcome]} of {len(verdicts)} {of} {outcome.plural}"
+    if left := len(verdicts) - len(known):
+        parts += f", {left} not testable"
     return Verdict(Outcome.IN_PART if outcome in IN_PART_IF else outcome, remarks=(parts,), **sums)
 
 

@@ -11,7 +11,7 @@ from dsgkit.data.catalogue import DATASETS
 from dsgkit.papers.cases import Case
 from dsgkit.papers.figures import Growth, Printed, at_most
 from dsgkit.papers.schema import criterion
-from dsgkit.papers.tests import grows
+from dsgkit.papers.tests import WIDEST_INTERVAL, grows
 from dsgkit.published import rows_of
 from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.frame import Entry, entries, settings, sizes_with
@@ -19,7 +19,6 @@ from dsgkit.report.measure_tables import best_means, column_title, entry_cells, 
 from dsgkit.report.numbers import NO_VALUE, counted, percents, short_count
 from dsgkit.tasks.measures import Measure, PublishedFigure
 
-WIDEST_INTERVAL = 2.0  # of an exponent that is printed
 Slope = tuple[str, float, float, float, str]  # where, with its interval, and by which sizes
 MEASURED = ["dataset", "solver", "size", "value", "std", "trials", "status", "published", "remark"]
 EXPONENTS = ["method", "stated", "of", "grows", "where", "exponent", "low", "high", "lengths"]
@@ -123,7 +122,7 @@ def _growth(of: Printed, growth: Growth) -> list[Slope]:
         (point.where, point.estimate, point.low, point.high, point.note)
         for point in grows(test, [Case(name, run) for name, run in runs.items()])
         if point.estimate is not None and point.low is not None and point.high is not None
-        if point.high - point.low <= WIDEST_INTERVAL
+        if point.counts is not None
     ]
 
 

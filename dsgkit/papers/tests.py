@@ -26,6 +26,7 @@ from dsgkit.report.stats import LEVEL, contrast, holm
 
 N_RESAMPLES = 2000  # of bootstrap intervals over trials
 MIN_LENGTHS = 3  # of a rate
+WIDEST_INTERVAL = 2.0  # of an exponent; a wider one says nothing
 NO_MEMORY = {"refused", "out of memory"}  # endings, planned or met
 GAIN = "gain"  # kind of an estimate: how much better a is than b
 
@@ -131,7 +132,7 @@ def at_sizes(case: Case, pair: Sequence[Contender], c: Any) -> list[Point]:
     point = Point(case.name, a, b, unit=case.unit(c.measure))
     sizes = common_sizes(case, needed, c)
     if not sizes:
-        least = case.sizes[0]
+        least = [*chosen_sizes(c.sizes, case.sizes), case.sizes[0]][0]
         few = [keys for keys in needed if len(best(case, keys, least, c)) < c.trials]
         lacks = [lack(case, key, least, c) for keys in few[:1] for key in keys]
         return [replace(point, note="; ".join(lacks) or "no common size")]
@@ -215,6 +216,8 @@ def equal(case: Case, a: Sample, b: Sample, c: Any) -> Fields:
     most = math.inf if c.one_sided else c.margin
     counts = -c.margin <= sign(case, c) * mean <= most
     fields = numbers("difference", mean, x.mean(), y.mean(), counts)
+    if not case.run.draws:  # trials see the same rows in another order: that is no sample
+        return fields
     return fields | {"low": mean - half, "high": mean + half}
 
 
@@ -308,6 +311,9 @@ def better(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
                 counts = significant and gain > 0 and gain >= c.least and not excluded
                 against = excluded or (significant and gain < 0)
                 found = replace(found, counts=float(counts), against=against)
+                if significant and 0 < gain < margin and excluded:
+                    note = f"significant, but below {margin:g}"
+                    found = replace(found, note="; ".join(filter(None, [found.note, note])))
             points.append(found)
     return points
 
@@ -336,14 +342,15 @@ def ends(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
             point = Point(case.name, a, named(b), counts, counts == 0, size=size, note=note)
             points.append(point)
         if not sizes:
-            note = lack(case, a, case.sizes[0], every)
-            points.append(Point(case.name, a, named(b), size=case.sizes[0], note=note))
+            note = lack(case, a, chosen_sizes(c.sizes, case.sizes)[0], every)
+            points.append(Point(case.name, a, named(b), note=note))
     return points
 
 
 def grows(c: Any, cases: Sequence[Case], studies: Studies | None = None) -> list[Point]:
     """Test that the least-squares slope of log(median) on log(size) is within ``interval``.
 
+    Contradicted if no slope of the bootstrap interval is; if that is too wide, it is no evidence.
     With an ``axis``, it is on the log of that chosen parameter, in which solvers a differ. The
     median of solver ``minus`` is subtracted, such as the memory of a process without the method.
     ``lengths`` is the number of sizes needed.
@@ -378,7 +385,11 @@ def growth(case: Case, keys: Contender, c: Any) -> Point:
     low, high = interval_of(slope(x, np.maximum(resampled, np.finfo(np.float64).tiny)))
     estimate = slope(x, medians)
     told = numbers("slope", estimate, medians[-1], None, inside(estimate, c.interval))
+    least, most = (math.inf if one is None else one for one in c.interval)
+    told["against"] = not told["counts"] and (high < least < math.inf or low > most)
     note = f"{c.axis} {x[0]:,g} to {x[-1]:,g}"
+    if high - low > WIDEST_INTERVAL:
+        told, note = told | {"counts": None, "against": False}, f"{note}, too wide an interval"
     return replace(point, size=int(x[-1]), note=note, **told | {"low": low, "high": high})
 
 

@@ -1,5 +1,7 @@
 """From points to verdicts, and from the verdicts on parts to that on a claim."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -54,8 +56,13 @@ def points(yes=0, no=0, open=0, tie=0, learnt=True):
          "holds in part (2 of 4 where something is learnt; 11 of 13 in all)"),
         (points(yes=1, open=3) + points(no=9, learnt=False),
          "undecided (1 of 4 where something is learnt, 0 against; 1 of 13 in all)"),
-        (points(yes=9, learnt=False),
-         "undecided (0 of 0 where something is learnt; 9 of 9 in all)"),
+        (points(yes=4, no=1) + points(no=9, learnt=False),
+         "holds (4 of 5 where something is learnt; 4 of 14 in all)"),
+        (points(yes=4, no=1, open=5) + points(yes=9, learnt=False),
+         "hardly (4 of 10 where something is learnt, 1 against; 13 of 19 in all)"),
+        (points(yes=1, no=4) + points(yes=9, learnt=False),
+         "does not hold (1 of 5 where something is learnt; 10 of 14 in all)"),
+        (points(yes=9, learnt=False), "undecided (nothing is learnt in any of 9)"),
         # points without evidence do not count
         ([*points(yes=4), Point("x")], "holds (4 of 4)"),
         ([Point("x", note="no results")], "not testable here: no results (x)"),
@@ -88,7 +95,8 @@ def test_more_support_never_makes_a_verdict_worse(yes, no, open):
         ([HOLDS, IN_PART, FAILS], "holds in part: 1 of 3 pairs hold (5 of 9)"),
         ([IN_PART, IN_PART], "holds in part (4 of 6)"),
         ([HOLDS, OPEN], "not testable here: 1 of 2 pairs hold; no results"),
-        ([FAILS, OPEN], "does not hold (0 of 3)"),
+        ([FAILS, OPEN], "does not hold: 1 of 2 pairs do not hold, 1 not testable (0 of 3)"),
+        ([HOLDS, FAILS, OPEN], "holds in part: 1 of 3 pairs hold, 1 not testable (3 of 6)"),
         ([OPEN, OPEN], "not testable here: no results"),
         ([IN_PART], "holds in part (2 of 3)"),
         ([UNDECIDED, UNDECIDED], "undecided (0 of 6, 0 against)"),
@@ -116,6 +124,38 @@ def gains(*of_datasets):
     """Return points that cannot tell, with the gains on each dataset."""
     every = [(f"data{i}", gain) for i, several in enumerate(of_datasets) for gain in several]
     return [Point(where, counts=0.0, estimate=gain, of=GAIN) for where, gain in every]
+
+
+LOSSES = [[-one] for one in (0.02, 0.031, 0.024, 0.0002, 0.0011, 0.0027, 0.0014)]
+
+
+@pytest.mark.parametrize(
+    ("evidence", "told"),
+    [
+        # one loss outweighs in the mean, but not in the ranks
+        (gains(*[[0.01 + i / 1000] for i in range(7)], [-9.0]), "undecided (0 of 8, 0 against)"),
+        (gains(*LOSSES), "does not hold (0 of 7, 0 against)"),
+        # four of seven support it, so it holds in part, whatever the losses are
+        ([replace(one, counts=float(i < 4)) for i, one in enumerate(gains(*LOSSES))],
+         "holds in part (4 of 7, 0 against)"),
+        # three support it and one contradicts it: it would hardly hold
+        ([replace(one, counts=float(i < 3), against=i == 3)
+          for i, one in enumerate(gains(*LOSSES))], "does not hold (3 of 7, 1 against)"),
+        # datasets at which nothing is learnt show nothing
+        ([replace(one, learnt=i < 2) for i, one in enumerate(gains(*LOSSES))],
+         "undecided (0 of 2 where something is learnt, 0 against; 0 of 7 in all)"),
+        # as few as five cannot be significant
+        (gains(*LOSSES[:5]), "undecided (0 of 5, 0 against)"),
+    ],
+)  # fmt: skip
+def test_losses_over_datasets_contradict_a_claim(evidence, told):
+    assert str(judged(evidence, 0)) == told
+
+
+def test_few_datasets_where_something_is_learnt_are_named():
+    of_two = [*points(yes=2), *points(yes=6, learnt=False)[2:]]
+    told = "holds (2 of 2 where something is learnt, on 2 datasets; 6 of 6 in all)"
+    assert str(judged(of_two, 7)) == told
 
 
 def test_the_test_over_datasets_takes_a_mean_of_each():
