@@ -15,7 +15,15 @@ from pathlib import Path
 
 import click
 
-from dsgkit.papers.judge import PROTOCOL, JudgedClaim, JudgedPaper, Outcome, judge, read_kept
+from dsgkit.papers.judge import (
+    PROTOCOL,
+    JudgedClaim,
+    JudgedPaper,
+    Outcome,
+    judge,
+    on_scale,
+    read_kept,
+)
 from dsgkit.papers.schema import papers
 
 ROOT = Path(__file__).parents[1]
@@ -44,8 +52,9 @@ def section(judged: Sequence[JudgedPaper]) -> Iterator[str]:
     counts = sum((Counter(one.counts) for one in judged), Counter[Outcome]())
     parts = ", ".join(outcome.counted(counts[outcome]) for outcome in Outcome if counts[outcome])
     yield textwrap.fill(
-        f"Of {counts.total()} claims: {parts}. Below, 5 of 8 says that 5 of the 8 comparisons in "
-        "which a method learns support the claim, with the paper's settings or tuned to the data.",
+        f"Of {counts.total()} claims: {parts}. Below, 5 of 8 means comparisons that support the "
+        "claim, of those in which a method learns. With 80% it holds, with half in part, and all "
+        "its parts must hold. *Tuned* is to the data; else settings are the paper's.",
         WIDTH,
     )
     for one in judged:
@@ -66,8 +75,10 @@ def verdicts(claim: JudgedClaim) -> str:
     for by, verdict in claim.verdicts.items():
         if verdict.outcome is Outcome.UNTESTABLE and parts:
             continue
-        setting = "" if by == PROTOCOL else "tuned to the data "
+        setting = "" if by == PROTOCOL else "tuned "
         share = f"{setting}{verdict.counted:g} of {verdict.tested}"
+        if verdict.outcome is not on_scale(verdict.counted, verdict.against, verdict.tested):
+            share = ", ".join(dict.fromkeys([share, *verdict.remarks]))  # by its parts
         parts.setdefault(verdict.outcome, []).append(share)
     return "; ".join(f"*{outcome}* ({', '.join(shares)})" for outcome, shares in parts.items())
 

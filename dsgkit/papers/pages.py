@@ -15,7 +15,7 @@ from dsgkit.papers.figures import all_papers, fill
 from dsgkit.papers.judge import PROTOCOL, SCALE, SETTINGS, JudgedClaim, JudgedPaper, Kept
 from dsgkit.papers.printed_figures import make
 from dsgkit.papers.schema import MIN_TRIALS, Paper
-from dsgkit.papers.text import about, proof
+from dsgkit.papers.text import about, over_datasets_lines, proof
 from dsgkit.report.figures import save
 from dsgkit.report.formats import (
     Cell,
@@ -36,7 +36,9 @@ READING = (
     f"support the claim, 3 contradict it, and 5 cannot tell. {SCALE} Of several parts, or pairs of "
     "methods, all must hold; the claim holds in part if only some do. Comparisons in which no "
     f"method learns (AUC below {LEAST_AUC:g}; error or accuracy within {MARGIN:g} of the best "
-    "constant prediction) do not count; numbers with them are given, too (*in all*)."
+    "constant prediction) do not count; numbers with them are given, too (*in all*). *Significant* "
+    "is p < 0.05 over draws of the labelled rows (or pairs), on these rows: it says nothing about "
+    "other rows or datasets. Tests *over datasets* take each as one observation."
 )
 CHECKS = "Checks of our own, which the paper does not claim"
 
@@ -61,6 +63,7 @@ def write_pages(papers: Sequence[JudgedPaper], kept: Kept, folder: Path) -> list
         {"claim": one.claim.id, "own": one.claim.own, "settings": by}
         | {"verdict": verdict.outcome.value, "support": verdict.counted}
         | {"contradict": verdict.against, "comparisons": verdict.tested}
+        | {"over_datasets": "; ".join(over_datasets_lines(one, by))}
         | {"statement": one.claim.claim}
         for paper in papers
         for one in paper.claims

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from dsgkit.papers.schema import Best, Check, Range
 from dsgkit.published import bsgd_svc
 from dsgkit.report.numbers import listed
 
-FASTER = "the {what} of {a} is significantly shorter than that of {b}"
+FASTER = "the median {what} of {a} is shorter than that of {b}, beyond the bootstrap interval"
 RATE = "after t iterations is proportional to t^e, with e {interval}"
 PREDICATES = {
     "faster": FASTER,
@@ -19,14 +20,14 @@ PREDICATES = {
     "sooner": "{a}, while it trains, reaches the final {what} of {b} before {b} does",
     "ends": "{b} needs more than {gib:g} GiB in all trials at the sizes that {a} finishes",
     "equal": "the {what} of {a} is within {margin:g} of that of {b}",
-    "better": "the {what} of {a} is significantly {more} than that of {b} (and contradicts it if "
-    "this is significantly {less}, or if a gain of {margin:g} is excluded)",
+    "better": "the {what} of {a} is significantly {more} than that of {b}, and a gain of "
+    "{margin:g} is not excluded",
     "count": "the {what} of {a} is as good as that of {b}, or {more}",
     "best_of": "the {what} of {a} is {more} than that of {b} (a tie counts half)",
     "ratio": "the {what} of {a} divided by that of {b} is {interval}",
-    "within": "the {of} {what} of {a} is {interval}",
+    "within": "the {of} of the {what} of {a} is {interval}",
     "grows": "the {what} of {a} grows like {axis}^e, with e {interval}",
-    "rate": f"{{y}} of the study {{study}} {RATE}",
+    "rate": f"the {{y}} of the study {{study}} {RATE}",
     "traced_rate": f"the {{what}} of {{a}} {RATE}",
     "identity": "in the study {study}, {checks}",
     "published": "the published {what} of {a} is as good as that of {b}, or {more}, on at least "
@@ -34,6 +35,13 @@ PREDICATES = {
     "reproduced": "the means of {measures} are the published ones up to their tolerance",
 }
 """What must be true, by test."""
+
+CONTRADICTED = {
+    "better": "It contradicts the claim if this is significantly {less}, or if a gain of "
+    "{margin:g}, the smallest that matters, is excluded.",
+    "grows": "It contradicts the claim if no e of the bootstrap interval is.",
+}
+"""What contradicts a claim, if it is not all that does not support it, by test."""
 
 CLAUSES = {
     ("faster", "factor"): "by a factor of {factor:g}",
@@ -64,11 +72,12 @@ def sentence(c: Any, runs: Sequence[Run], labels: Mapping[str, str], where: Sequ
     higher = (getattr(c, "better", None) or of_measure or "higher") == "higher"
     words = {setting: getattr(c, setting) for setting in type(c).model_fields}
     words |= {side: _side(c, words[side], labels) for side in ("a", "b", "minus") if side in words}
-    words["what"] = name.replace("_seconds", " time").replace("_", " ")
+    words["what"] = spaced_out(name.replace("_seconds", " time"))
     words["what"] = measure.word if measure else words["what"]
     words["more"], words["less"] = ("higher", "lower") if higher else ("lower", "higher")
     if limits := _interval(c):
         words["interval"] = _limits(*limits)
+    words["y"] = spaced_out(words.get("y", ""))
     words["axis"] = words.get("axis", "").removeprefix("n_")
     if words.get("margin", 0) is None:
         words["margin"] = max(c.least, margin_of(name))
@@ -88,7 +97,10 @@ def sentence(c: Any, runs: Sequence[Run], labels: Mapping[str, str], where: Sequ
         least = sizes.min if sizes.min > 1 else None
         clauses.insert(0, f"where the size is {_limits(least, sizes.max)}")
     text = ", ".join([PREDICATES[c.test].format_map(words), *clauses])
-    return f"{_point(c, where)} supports the claim if {text}."
+    point = _point(c, where)
+    supports = "support" if " and a method" in point else "supports"
+    against = CONTRADICTED.get(c.test, "").format_map(words)
+    return f"{point} {supports} the claim if {text}. {against}".strip()
 
 
 def _side(c: Any, side: Any, labels: Mapping[str, str]) -> str:
@@ -127,8 +139,13 @@ def _limits(low: float | None, high: float | None) -> str:
 def _check(one: Check) -> str:
     pairs = (("at least", one.at_least), ("at most", one.at_most))
     limits = [
-        f"{words} {limit if isinstance(limit, str) else f'{limit:,g}'}"
+        f"{words} {f'that of {spaced_out(limit)}' if isinstance(limit, str) else f'{limit:,g}'}"
         for words, limit in pairs
         if limit is not None
     ]
-    return f"{one.number} is {' and '.join(limits)}"
+    return f"each number of {spaced_out(one.number)} is {' and '.join(limits)}"
+
+
+def spaced_out(name: str) -> str:
+    """Return the name of a measure, or of numbers of a study, as words."""
+    return re.sub(r"[._]", " ", name)

@@ -72,11 +72,23 @@ def full_text(one: JudgedClaim, width: int) -> str:
 
 
 def about(one: JudgedClaim) -> Iterator[str]:
-    """Yield a claim in words, and why it does not hold."""
+    """Yield a claim in words, tests of it over datasets, and why it does not hold."""
     yield f"{one.claim.claim} ({one.claim.place})"
+    for by in one.verdicts:
+        if lines := [*over_datasets_lines(one, by)]:
+            yield f"Over datasets, with {SETTINGS[by]}: {'; '.join(lines)}."
     outcomes, why = {verdict.outcome for verdict in one.verdicts.values()}, one.claim.why_not
     if why and outcomes - {Outcome.HOLDS, Outcome.UNTESTABLE}:
         yield f"Why: {why.words} (shown by {why.shown_by})"
+
+
+def over_datasets_lines(one: JudgedClaim, by: str) -> Iterator[str]:
+    """Yield the test over datasets of each pair of solvers."""
+    for part in one.parts:
+        names = labels_of([part])
+        for (a, b), verdict in part.pairs.items():
+            if part.criterion.by == by and verdict.over:
+                yield with_labels(f"{a} against {b}: {verdict.over}", names)
 
 
 def proof(one: JudgedClaim) -> Iterator[str | Layout]:
@@ -92,6 +104,8 @@ def proof(one: JudgedClaim) -> Iterator[str | Layout]:
         text = f"{part.criterion.by.capitalize()}: {text}"
         for n, of in sorted(runs.items(), reverse=True):
             text += f" Based on {n} trials of {', '.join(of)}."
+        if missing := dict.fromkeys(one.where for one in part.points if one.note == NO_RESULTS):
+            text += f" Not run: {', '.join(missing)}."
         yield f"{text} Verdict: {with_labels(str(part.verdict), names)}."
         yield from evidence(part, names)
 
@@ -129,8 +143,7 @@ def evidence(part: Judged, names: Mapping[str, str]) -> Iterator[Layout]:
         heads = ["Where", "Size", sides[0] or "Value", sides[1] or "Value", compared]
         title = f"{' and '.join(filter(None, sides))}: {with_labels(str(verdict), names)}."
         title = title if len(part.pairs) > 1 else ""
-        title += f" Over datasets: {verdict.over}." if verdict.over else ""
-        table = Layout(title.strip(), [*heads, "Agrees", "Remark"], rows)
+        table = Layout(title, [*heads, "Agrees", "Remark"], rows)
         columns = zip(*rows, strict=True)
         yield table.with_columns([any(cell.text for cell in column) for column in columns])
 
@@ -159,19 +172,23 @@ def value_text(value: float | None, unit: str) -> str:
     if unit in ("seconds", "bytes"):
         text = seconds_text if unit == "seconds" else memory_text
         return f"{'-' if value < 0 else ''}{text(abs(value))}"
-    return f"{100 * value:.2f}%" if unit == "percent" else f"{value:.3g}"
+    if unit in ("percent", "points"):
+        return f"{100 * value:.2f}{'%' if unit == 'percent' else ''}"
+    return f"{value:.3g}"
 
 
 def _estimate(point: Point) -> str:
     """Return a point's estimate with its interval and p-value."""
     # ratios and slopes have no unit; differences of percents are in points
     unit = "" if point.of in ("ratio", "slope") else point.unit
+    unit = "points" if unit == "percent" else unit
     low, high = value_text(point.low, unit), value_text(point.high, unit)
     interval = f"[{low}, {high}]" if low and high else ""
     if point.of == "bounds" and not interval:
         interval = f"at least {low}" if low else f"at most {high}"
     p = "" if point.p is None else f"p {p_text(point.p)}"
-    return " ".join(filter(None, [value_text(point.estimate, unit), interval, p]))
+    points = unit if point.estimate is not None and unit == "points" else ""
+    return " ".join(filter(None, [value_text(point.estimate, unit), points, interval, p]))
 
 
 def as_data(papers: Sequence[JudgedPaper]) -> dict[str, Any]:
@@ -186,7 +203,8 @@ def as_data(papers: Sequence[JudgedPaper]) -> dict[str, Any]:
 
 
 def _claim_data(claim: JudgedClaim) -> dict[str, Any]:
-    return claim.claim.model_dump(include={"id", "claim", "place", "kind"}) | {
+    texts = {"id", "claim", "place", "kind", "own", "reason", "untestable", "why_not"}
+    return claim.claim.model_dump(include=texts) | {
         "verdicts": {by: asdict(verdict) for by, verdict in claim.verdicts.items()},
         "judged": [
             {
