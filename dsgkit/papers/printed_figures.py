@@ -13,7 +13,8 @@ import numpy as np
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.runs import Run
 from dsgkit.papers import printed_tables as tables
-from dsgkit.papers.figures import Figures, Printed, Shown, at_most, fill, read_needed
+from dsgkit.papers.figures import Printed, Shown, at_most, fill, read_needed
+from dsgkit.papers.schema import Paper
 from dsgkit.report import clusters, drawing
 from dsgkit.report.figures import Drawing, by_solver, reading, save, setting_words
 from dsgkit.report.formats import Table, write_table
@@ -195,7 +196,7 @@ MAKERS: dict[str, Callable[[Printed], Drawing | Table]] = {
 
 
 def written(
-    wanted: Sequence[tuple[Figures, Shown]],
+    wanted: Sequence[tuple[Paper, Shown]],
     results: Sequence[Path],
     folder: Path,
     formats: Sequence[str],
