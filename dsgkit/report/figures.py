@@ -32,10 +32,7 @@ def by_solver(run: Run, measure: Measure) -> dict[str, list[Entry]]:
 
 
 def reading(way: str, runs: Sequence[Run], measure: Measure, shown: Iterable[Entry] = ()) -> str:
-    """Return how to read a figure: what its points and bars are, over how many trials.
-
-    The trials are those of the ``shown`` entries, by default of those that the runs' figure shows.
-    """
+    """Return what the points and bars of a figure are, by default of the one of these runs."""
     every = [*shown] or [entry for run in runs for entry in _shown(way, run, runs, measure)]
     counts = {len(entry.values) for entry in every} - {0}
     trials = f"{from_to(counts, ' to ')} trials" if counts - {1} else "one trial"
@@ -146,15 +143,9 @@ KINDS = {
 def wanted_figures(
     runs: Sequence[Run], only: Sequence[str] = (), width: float | None = None
 ) -> list[Drawing]:
-    """Return the named figures; by default those that configs ask for and that have values.
+    """Return the named figures, or those of an output; by default all that configs ask for.
 
-    The name of an output stands for all its figures. Pictures of clusterings are a figure per run;
-    those of several runs are made by name only.
-
-    Raises
-    ------
-    ResultsError
-        If a named figure is unknown or has no value.
+    Pictures of clusterings are a figure per run; those of several runs are made by name only.
     """
     known = _known(runs, width)
     asked = [one for one in frame.outputs_asked(runs) if len(runs) == 1 or one != PICTURES]
@@ -211,6 +202,22 @@ def _pictures(name: str, run: Run, width: float | None) -> Drawing:
     found = clusters.pictures_of(run)
     text = f"{clusters.caption(found.values())}{setting_words([run])}"
     return Drawing(name, text, partial(clusters.draw_pictures, [*found.items()], width))
+
+
+def draw_figures(
+    runs: Sequence[Run],
+    folder: Path,
+    only: Sequence[str] = (),
+    formats: Sequence[str] = ("pdf", "png"),
+    width: float | None = None,
+) -> list[Path]:
+    """Draw `wanted_figures` into ``figures/`` in a folder, and return their paths."""
+    frame.check_recorded(runs)
+    if not any(map(frame.finished, runs)):
+        folders = ", ".join(str(run.folder) for run in runs)
+        raise ResultsError(f"{folders}: no fit has finished, so there is nothing to draw")
+    figures, to = wanted_figures(runs, only, width), folder / "figures"
+    return [path for figure in figures for path in save(figure.draw(), to / figure.name, formats)]
 
 
 NO_DATE: dict[str, dict[str, None]] = {
