@@ -134,13 +134,8 @@ def _effects(
             change = how.contrast(np.log(a), np.log(b), paired=paired)
         else:
             change = how.contrast(a, b, paired=paired)
-        found.append(Effect(run, str(name), int(max(sizes)), a, b, change))
+        found.append(Effect(run, measure, str(name), int(max(sizes)), a, b, change))
     return adjusted(found)
-
-
-def _averages(measure: Measure, one: Effect) -> tuple[float, float]:
-    average = np.median if measure.unit == "seconds" else np.mean
-    return float(average(one.a)), float(average(one.b))
 
 
 def _config(a: Run, b: Run) -> tuple[list[Difference], list[Difference]]:
@@ -297,29 +292,28 @@ def _agreement(found: Comparison) -> tuple[str, str]:
     number = counted(common, "common fit")
     if same == common:
         return "B reproduces A", f"all {number} are identical but for times"
-    scores = [(m, one) for m, of in found.effects.items() if m.unit != "seconds" for one in of]
-    # by their size in units of the last digit that tables show
-    scores.sort(key=lambda one: -abs(one[1].contrast.difference) * 10 ** one[0].digits)
-    named = [
-        f"{measure.word} {one.contrast._replace(interval=None).words(measure)} ({one.name})"
-        for measure, one in scores
-    ]
-    tested = [one for _, one in scores if one.holm is not None or one.contrast.same]
-    beyond = [text for text, (_, one) in zip(named, scores, strict=True) if one.significant]
+    scores = [one for of in found.effects.values() for one in of if one.measure.unit != "seconds"]
     identical = f"{same:,} of {number} are identical"
     if not scores:
         return "B does not reproduce A", f"no fit finished in both; {identical}"
+    # by their size in units of the last digit that tables show
+    scores.sort(key=lambda one: -abs(one.contrast.difference) * 10**one.measure.digits)
+    largest = f"largest difference {_score(scores[0])}"
     if not found.inference.tested:
-        return "B is not identical to A", f"largest difference {named[0]}; {identical}"
+        return "B is not identical to A", f"{largest}; {identical}"
+    tested = [one for one in scores if one.holm is not None or one.contrast.same]
     if not tested:
-        why = f"largest difference {named[0]}, without a test; {identical}"
-        return "Too few trials to tell B from A", why
+        return "Too few trials to tell B from A", f"{largest}, without a test; {identical}"
     of = counted(len(tested), "score")
-    if beyond:
+    if beyond := [_score(one) for one in tested if one.significant]:
         why = f"{len(beyond):,} of {of} differ significantly: {_first_of(beyond)}; {identical}"
         return "B does not reproduce A", why
-    why = f"of {of} none differs significantly; largest difference {named[0]}; {identical}"
-    return "B agrees with A", why
+    return "B agrees with A", f"of {of} none differs significantly; {largest}; {identical}"
+
+
+def _score(one: Effect) -> str:
+    change = one.contrast._replace(interval=None).words(one.measure)
+    return f"{one.measure.word} {change} ({one.name})"
 
 
 def _choices(common: pd.DataFrame) -> str:
@@ -341,18 +335,18 @@ def _layout(found: Comparison, measure: Measure, effects: Sequence[Effect]) -> L
     header = ["Solver", axis.title if axis else "", "n", "A", "B", change, "p", "Holm"]
     size = f", at the largest number of {lowered(axis.title)} in both" if axis else ""
     if timed:
-        ratio = ratio_text(median(b / a for a, b in (_averages(measure, one) for one in effects)))
+        ratio = ratio_text(median(b / a for a, b in (one.averages for one in effects)))
         note = f"B takes {ratio} times as long as A, median over {counted(len(effects), 'solver')}."
     else:
         test = "Welch's t-test" if found.unpaired else "Paired t-test"
         note = f"{test}; p-values by Holm's method. {how.words}" if how.tested else how.words
-    rows = [_cells(measure, one) for one in effects]
-    layout = Layout(f"{measure.caption}: {average} over trials{size}.", header, rows, [note])
+    caption = f"{measure.caption}: {average} over trials{size}."
+    layout = Layout(caption, header, [*map(_cells, effects)], [note])
     return layout.with_columns([True, axis is not None, *[True] * 4, how.tested, how.tested])
 
 
-def _cells(measure: Measure, one: Effect) -> list[Cell]:
-    a, b = _averages(measure, one)
+def _cells(one: Effect) -> list[Cell]:
+    measure, (a, b) = one.measure, one.averages
     if measure.unit == "seconds":
         averages, change = [f"{v:,.{time_digits(v)}f}" for v in (a, b)], ratio_text(b / a)
     else:
@@ -372,7 +366,7 @@ def write_comparison(found: Comparison, folder: Path) -> list[Path]:
     for measure, effects in found.effects.items():
         rows = [
             {"name": one.name, "size": one.size, "n_a": len(one.a), "n_b": len(one.b)}
-            | dict(zip("ab", _averages(measure, one), strict=True))
+            | dict(zip("ab", one.averages, strict=True))
             | {"holm": one.holm, **one.contrast._asdict()}
             for one in effects
         ]

@@ -11,7 +11,7 @@ import pandas as pd
 
 from dsgkit.experiment.runs import Run
 from dsgkit.linalg import Array
-from dsgkit.report.frame import full_at, measures_of, progress, shows
+from dsgkit.report.frame import full_at, measures_of, shows
 from dsgkit.report.numbers import percents
 from dsgkit.tasks.measures import Measure
 
@@ -156,6 +156,7 @@ class Effect(NamedTuple):
     """
 
     run: Run
+    measure: Measure
     name: str
     size: int
     a: Array
@@ -166,9 +167,14 @@ class Effect(NamedTuple):
     holm: float | None = None  # p-value adjusted for all solvers
 
     @property
+    def averages(self) -> tuple[float, float]:
+        """The medians of times, else the means."""
+        average = np.median if self.measure.unit == "seconds" else np.mean
+        return float(average(self.a)), float(average(self.b))
+
+    @property
     def significant(self) -> bool:
-        """Whether b differs significantly, and no fit of the run is to come."""
-        return self.holm is not None and self.holm < LEVEL and not progress(self.run)
+        return self.holm is not None and self.holm < LEVEL
 
 
 def adjusted(effects: Sequence[Effect]) -> list[Effect]:
@@ -197,8 +203,9 @@ def _gains(run: Run, measure: Measure) -> Iterator[Effect]:
     for (against, key), both in zip(compared, pairs(run, measure, compared), strict=True):
         for size, of in both.groupby("size"):
             a, b = (sign * of[side].to_numpy() for side in ("a", "b"))
-            last, to = size == both["size"].max(), run.names[against]
-            yield Effect(run, run.names[key], int(size), a, b, how.contrast(a, b), to, last)
+            change, last = how.contrast(a, b), size == both["size"].max()
+            names = run.names[key], run.names[against]
+            yield Effect(run, measure, names[0], int(size), a, b, change, names[1], last)
 
 
 def pairs(run: Run, measure: Measure, solvers: Iterable[tuple[str, str]]) -> Iterator[pd.DataFrame]:

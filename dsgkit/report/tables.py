@@ -18,6 +18,7 @@ from dsgkit.report.frame import (
     full_at,
     measures_of,
     outputs_asked,
+    progress,
     size_text,
 )
 from dsgkit.report.measure_tables import measure_table
@@ -84,22 +85,22 @@ def gain_table(runs: Sequence[Run]) -> Table:
     """
     measures, asked = gain_measures(runs), outputs_asked(runs)
     main = [one for one in measures if f"{one.output}_table" in asked] or measures
-    found = [(measure, gain) for measure in measures for gain in gains(runs, measure)]
-    found = [(measure, gain) for measure, gain in found if gain.is_last or len(runs) == 1]
+    found = [gain for measure in measures for gain in gains(runs, measure)]
+    found = [gain for gain in found if gain.is_last or len(runs) == 1]
     drawn = any(run.axis and run.axis.drawn for run in runs)
-    parts: dict[bool, list[tuple[Measure, Effect]]] = {False: [], True: []}
-    for measure, gain in found:
-        parts[not (gain.is_last or drawn) or measure not in main].append((measure, gain))
+    parts: dict[bool, list[Effect]] = {False: [], True: []}
+    for gain in found:
+        parts[not (gain.is_last or drawn) or gain.measure not in main].append(gain)
     layouts = [_gains(runs, some, further) for further, some in parts.items() if some]
-    return Table(GAINS, layouts, pd.DataFrame([_gain_row(*one) for one in found]))
+    return Table(GAINS, layouts, pd.DataFrame(map(_gain_row, found)))
 
 
-def _gains(runs: Sequence[Run], found: Sequence[tuple[Measure, Effect]], further: bool) -> Layout:
+def _gains(runs: Sequence[Run], found: Sequence[Effect], further: bool) -> Layout:
     """Return gains, a row each."""
-    over = list(dict.fromkeys(gain.against for _, gain in found))
+    over = list(dict.fromkeys(gain.against for gain in found))
     hows = {run.heading: inference(run) for run in runs}
     full = {run.heading: full_at(run) for run in runs}
-    tested = any(gain.is_last and hows[gain.run.heading].tested for _, gain in found)
+    tested = any(gain.is_last and hows[gain.run.heading].tested for gain in found)
     swept = any(run.axis for run in runs)
     notes = ["Better in: trials, of those that both finished, in which the solver is better."]
     if tested:
@@ -111,12 +112,12 @@ def _gains(runs: Sequence[Run], found: Sequence[tuple[Measure, Effect]], further
         said.setdefault(how.words, []).append(heading)
     alike = len(said) == 1
     notes += (words if alike else f"{', '.join(of)}: {words}" for words, of in said.items())
-    gain = "Gain [95%]" if any(how.has_interval for how in hows.values()) else "Gain"
+    head = "Gain [95%]" if any(how.has_interval for how in hows.values()) else "Gain"
     layout = Layout(
         f"{'Further gains' if further else 'Gains'} over {' or '.join(over)}: mean over trials, "
         "above 0 where better.",
-        ["Measure", "Dataset", "Solver", "Over", "Rows", gain, "p", "Better in"],
-        [_gain_cells(*one, full[one[1].run.heading]) for one in found],
+        ["Measure", "Dataset", "Solver", "Over", "Rows", head, "p", "Better in"],
+        [_gain_cells(gain, full[gain.run.heading]) for gain in found],
         notes,
         best_means=f"better at the {LEVEL:.0%} level",
         about=about(runs),
@@ -126,9 +127,10 @@ def _gains(runs: Sequence[Run], found: Sequence[tuple[Measure, Effect]], further
     return layout.with_columns([True, several[0], True, several[1], swept, True, tested, True])
 
 
-def _gain_cells(measure: Measure, gain: Effect, full: Mapping[int, bool]) -> list[Cell]:
-    difference, wins, n = gain.contrast.difference, (gain.b > gain.a).sum(), len(gain.a)
-    best = gain.significant and difference > 0
+def _gain_cells(gain: Effect, full: Mapping[int, bool]) -> list[Cell]:
+    measure, difference = gain.measure, gain.contrast.difference
+    wins, n = (gain.b > gain.a).sum(), len(gain.a)
+    best = gain.significant and difference > 0 and not progress(gain.run)
     return [
         Cell(f"{measure.heading} (%)" if measure.percent else measure.heading),
         *map(Cell, (gain.run.heading, gain.name, gain.against)),
@@ -139,12 +141,12 @@ def _gain_cells(measure: Measure, gain: Effect, full: Mapping[int, bool]) -> lis
     ]
 
 
-def _gain_row(measure: Measure, gain: Effect) -> dict[str, object]:
+def _gain_row(gain: Effect) -> dict[str, object]:
     """Return a gain as tidy data, numbers unrounded."""
     low, high = gain.contrast.interval or (None, None)
     return {
         "dataset": gain.run.title,
-        "measure": measure.name,
+        "measure": gain.measure.name,
         "solver": gain.name,
         "against": gain.against,
         **({gain.run.axis.name: gain.size} if gain.run.axis else {}),
