@@ -15,8 +15,7 @@ from dsgkit.experiment.runs import Run
 from dsgkit.papers import printed_tables as tables
 from dsgkit.papers.figures import Printed, Shown, at_most, fill, read_needed
 from dsgkit.papers.schema import Paper
-from dsgkit.report import clusters, drawing
-from dsgkit.report.figures import Drawing, by_solver, reading, save, setting_words
+from dsgkit.report import clusters, drawing, figures
 from dsgkit.report.formats import Table, write_table
 from dsgkit.report.frame import Entry, axis_title, entries, lowered, sizes_with
 from dsgkit.report.numbers import letter_of, short_count
@@ -26,7 +25,7 @@ from dsgkit.tasks.measures import TIME
 from dsgkit.text import paragraph, terminal_width
 
 
-def make(of: Printed) -> Drawing | Table:
+def make(of: Printed) -> figures.Drawing | Table:
     """Return a figure or table; raise `ResultsError` if it needs results and there are none."""
     return MAKERS[of.shown.kind](of)
 
@@ -38,7 +37,7 @@ def _drawing(
     *words: str,
     under: Mapping[str, str] = {},
     **look: Any,
-) -> Drawing:
+) -> figures.Drawing:
     """Return the figure of panels with contents, by title, and texts ``under`` their titles."""
     left_out: dict[str, list[str]] = {}
     panels: list[tuple[str, Any]] = []
@@ -54,23 +53,23 @@ def _drawing(
     lacking = "; ".join(f"{', '.join(titles)} ({why})" for why, titles in left_out.items())
     if not contents:
         raise of.error(f"nothing to draw: {lacking}")
-    setting = setting_words([of.runs[title] for title in contents]).strip()
+    setting = figures.setting_words([of.runs[title] for title in contents]).strip()
     lacking = f"Left out: {lacking}." if lacking else ""
     text = of.caption(*of.shown.notes, *words, lacking, setting)
-    return Drawing(
+    return figures.Drawing(
         of.shown.file_name, text, partial(drawing.figure, panels, draw, of.width, **look)
     )
 
 
-def _by_size(of: Printed) -> Drawing:
+def _by_size(of: Printed) -> figures.Drawing:
     of = replace(of, runs={title: _without(of.shown, run) for title, run in of.runs.items()})
     measure, looks = of.measure(), looks_of(of.runs.values())
     found = {t: run for t, run in of.runs.items() if len(sizes_with(run, measure)) > 1}
     return _drawing(
         of,
-        {title: by_solver(run, measure) for title, run in found.items()},
+        {title: figures.by_solver(run, measure) for title, run in found.items()},
         partial(drawing.curve, measure=measure, looks=looks),
-        reading("curve", [*found.values()], measure),
+        figures.curve_words([*found.values()], measure),
         labels=(axis_title(of.runs.values()), measure.axis_label),
     )
 
@@ -100,7 +99,7 @@ def _flagged(of: Printed) -> tuple[dict[str, Flags], str]:
     return flags, f"Rings mark {drawing.FLAGGED}s: {meaning}." if flag else ""
 
 
-def _boxplots(of: Printed) -> Drawing:
+def _boxplots(of: Printed) -> figures.Drawing:
     measure, looks, names = of.measure(), looks_of(of.runs.values()), [*of.names.values()]
     flags, flag_words = _flagged(of)
     contents: dict[str, tuple[list[tuple[str, dict[str, Entry | None]]], Flags]] = {}
@@ -126,7 +125,7 @@ def _boxplots(of: Printed) -> Drawing:
         of,
         contents,
         lambda axes, content: drawing.boxes(axes, content[0], measure, looks, content[1]),
-        reading("boxplot", [], measure, shown),
+        figures.boxplot_words(shown),
         flag_words,
         *(f"In some trials of {', '.join(who)}, {remark}." for remark, who in remarks.items()),
         labels=(measure.axis_label, ""),
@@ -145,7 +144,7 @@ def _common_sizes(found: Iterable[Entry]) -> list[int]:
     return sorted({max(some) for some in (common, set().union(*sizes.values())) if some})
 
 
-def _along(of: Printed) -> Drawing:
+def _along(of: Printed) -> figures.Drawing:
     measure, looks = of.measure(), looks_of(of.runs.values())
     flags, flag_words = _flagged(of)
     contents, under = {}, {}
@@ -166,7 +165,7 @@ def _along(of: Printed) -> Drawing:
         of,
         contents,
         lambda axes, of_: drawing.trace(axes, of_[0], measure, looks, of_[1], of.shown.x),
-        reading("trace", [], measure, found),
+        figures.trace_words(found),
         f"Without a result: {', '.join(lost)}." if lost else "",
         flag_words if any(ringed for _, ringed in contents.values()) else "",
         under=under,
@@ -174,7 +173,7 @@ def _along(of: Printed) -> Drawing:
     )
 
 
-def _clusters(of: Printed) -> Drawing:
+def _clusters(of: Printed) -> figures.Drawing:
     panels: list[tuple[str, clusters.Picture]] = []
     for run in of.runs.values():
         found = clusters.pictures_of(run)
@@ -184,11 +183,13 @@ def _clusters(of: Printed) -> Drawing:
     if not panels:
         raise of.error("no pictures in the results of its datasets")
     read = clusters.caption(one for _, one in panels)
-    text = of.caption(*of.shown.notes, read, setting_words([*of.runs.values()]).strip())
-    return Drawing(of.shown.file_name, text, partial(clusters.draw_pictures, panels, of.width))
+    text = of.caption(*of.shown.notes, read, figures.setting_words([*of.runs.values()]).strip())
+    return figures.Drawing(
+        of.shown.file_name, text, partial(clusters.draw_pictures, panels, of.width)
+    )
 
 
-MAKERS: dict[str, Callable[[Printed], Drawing | Table]] = {
+MAKERS: dict[str, Callable[[Printed], figures.Drawing | Table]] = {
     **{"by_size": _by_size, "boxplots": _boxplots, "along_training": _along, "clusters": _clusters},
     **{"measure": tables.measure_table, "complexities": tables.complexity_table},
     **{"datasets": tables.dataset_table, "stated": tables.stated_table},
@@ -223,5 +224,5 @@ def written(
             yield from map(str, write_table(made, to))
         else:
             yield paragraph(made.caption, terminal_width())
-            yield from map(str, save(made.draw(), to / made.name, formats))
+            yield from map(str, figures.save(made.draw(), to / made.name, formats))
     yield from left_out
