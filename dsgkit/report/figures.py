@@ -84,15 +84,15 @@ Parts = tuple[str, list[tuple[str, Any]], Callable[..., None], dict[str, Any]]
 def _boxplot(runs: Sequence[Run], measure: Measure) -> Parts:
     names, axis = frame.solver_names(runs), lowered(axis_title(runs))
     shown = [frame.largest(entries(run, measure)) for run in runs]
-    panels = []
+    panels: list[tuple[str, Any]] = []
     for run, of_run in zip(runs, shown, strict=True):
         found = {entry.name: entry for entry in of_run}
-        panels.append((_title(run, runs), [("", {name: found.get(name) for name in names})]))
+        panels.append((_title(run, runs), ([("", {name: found.get(name) for name in names})], {})))
     at = f", at each solver's largest finished number of {axis}" if axis else ""
     words = f"{at}. {boxplot_words(itertools.chain(*shown))}"
     look: dict[str, Any] = {"labels": (measure.axis_label, ""), "shared": "y"}
     look["height"] = drawing.rows_height(names)
-    return words, panels, partial(drawing.boxes, ringed={}), look
+    return words, panels, drawing.boxes, look
 
 
 def _curve(runs: Sequence[Run], measure: Measure) -> Parts:
@@ -108,7 +108,7 @@ def _trace(runs: Sequence[Run], measure: Measure) -> Parts:
         # a panel for every size, of several runs the largest
         for size in drawing.traced_sizes(run, measure)[-1 if len(runs) > 1 else 0 :]:
             at = f"{short_count(size)} {run.axis.noun}" if run.axis else ""
-            panels.append((_title(run, runs, at), drawing.along(run, measure, size)))
+            panels.append((_title(run, runs, at), (drawing.along(run, measure, size), ())))
             shown += [entry for entry in entries(run, measure) if entry.size == size]
     labels = {"labels": (TIME.axis_label, measure.axis_label)}
     return f" against training time. {trace_words(shown)}", panels, drawing.trace, labels
