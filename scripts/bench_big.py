@@ -44,7 +44,7 @@ from hardware import feature_seconds
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 from sklearn.base import clone
-from study import finish, json_option, show
+from study import Result, show, study
 
 from dsgkit import QS3ORAO, QSGS2AUC, TSGS3VM, TSGSU, SupervisedSVM
 from dsgkit.engine.streaming import remembered
@@ -201,19 +201,16 @@ def measure(task: str, path: Path) -> dict[str, Any]:
     return figures
 
 
-@click.command(help=__doc__)
+@study
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--task", type=click.Choice(list(SIZES)), required=True)
 @click.option("--size", "sizes", nargs=2, type=int, multiple=True, help="Rows and columns.")
-@json_option
 @click.option("--one", is_flag=True, hidden=True, help="Measure the file FOLDER.")
-def main(
-    folder: Path, task: str, sizes: tuple[tuple[int, int], ...], json_file: Path | None, one: bool
-) -> None:
+def main(folder: Path, task: str, sizes: tuple[tuple[int, int], ...], one: bool) -> Result:
     """Measure all sizes and print a table."""
     if one:
         click.echo(json.dumps(measure(task, folder)))
-        return
+        sys.exit()
     measured = []
     for size in sizes or SIZES[task]:
         command = [sys.executable, __file__, str(written(folder, *size)), "--task", task, "--one"]
@@ -222,7 +219,7 @@ def main(
     show(task, measured)
     growth = measured[-1]["memory"] / measured[0]["memory"]
     missed = [f"memory grows {growth:.2f} times"] if growth > MAX_MEMORY_GROWTH else []
-    finish(__file__, json_file, {**measured[-1], "sizes": measured}, missed)
+    return {**measured[-1], "sizes": measured}, missed
 
 
 if __name__ == "__main__":

@@ -27,7 +27,6 @@ import statistics
 import warnings
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import author_loop
@@ -38,7 +37,7 @@ from bench_big import make_rows, score
 from hardware import feature_seconds, medians, product_seconds, seconds, sincos_seconds
 from numpy.typing import NDArray
 from sklearn.kernel_approximation import RBFSampler
-from study import finish, json_option, show
+from study import Result, show, study
 
 from dsgkit import QSGS2AUC, SAMULT
 from dsgkit.errors import DsgWarning
@@ -243,12 +242,11 @@ def measure_peers(n_iterations: int, repeats: int) -> dict[str, Any]:
     }
 
 
-@click.command(help=__doc__)
+@study
 @click.option("--inputs", multiple=True, type=int, default=(3, 8, 18, 54, 128), show_default=True)
 @click.option("--iterations", default=200, show_default=True, help="T; one pass over 256 T rows.")
 @click.option("--repeats", default=3, show_default=True)
-@json_option
-def main(inputs: tuple[int, ...], iterations: int, repeats: int, json_file: Path | None) -> None:
+def main(inputs: tuple[int, ...], iterations: int, repeats: int) -> Result:
     """Measure and print."""
     # makes malloc keep freed memory, so that the author-style loop is 5 times faster: glibc raises
     # its thresholds after a large block has been freed
@@ -269,7 +267,7 @@ def main(inputs: tuple[int, ...], iterations: int, repeats: int, json_file: Path
     }
     for title, values in others.items():
         click.echo(f"{title}: {values}")
-    finish(__file__, json_file, numbers | others, [])
+    return numbers | others, []
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""What studies share: a fitted rate, tables on the screen, numbers as JSON, an exit code."""
+"""What studies share: a fitted rate, tables on the screen, and a command with numbers as JSON."""
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,38 @@ import pandas as pd
 from dsgkit.experiment.folder import describe_environment
 from dsgkit.system.files import write_atomically
 
-json_option = click.option(
-    "--json",
-    "json_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the numbers to this file, with arguments, script and commit.",
-)
+Result = tuple[dict[str, Any], list[str]]  # the numbers of a study, and what they miss
+
+
+def study(run: Callable[..., Result]) -> click.Command:
+    """Return a command that writes numbers to a file, and exits with code 1 if any are missed."""
+
+    @click.command(help=run.__globals__["__doc__"])
+    @click.option(
+        "--json",
+        "json_file",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="Write the numbers to this file, with arguments, script and commit.",
+    )
+    @functools.wraps(run)
+    def command(json_file: Path | None, **given: Any) -> None:
+        numbers, missed = run(**given)
+        if json_file is not None:
+            environment = dict(describe_environment())
+            script = f"scripts/{Path(run.__globals__['__file__']).name}"
+            content = {
+                "made_by": {"script": script, "commit": environment.pop("commit")},
+                "arguments": {k: v for k, v in given.items() if not isinstance(v, Path)},
+                "numbers": numbers,
+                "environment": environment,
+            }
+            text = json.dumps(content, indent=2, default=lambda value: value.tolist()) + "\n"
+            write_atomically(json_file, lambda opened: opened.write(text.encode()))
+        if missed:
+            click.echo(f"missed: {'; '.join(missed)}", err=True)
+            sys.exit(1)
+
+    return command
 
 
 def slope(t: Sequence[int], values: Any, first: int = 0) -> float:
@@ -34,24 +61,3 @@ def show(title: str, columns: Any, index: Any = None) -> None:
     table = pd.DataFrame(columns, index=index)
     text = table.to_string(index=index is not None, float_format="{:.4g}".format)
     click.echo(f"{title}\n{text}\n")
-
-
-def finish(script: str, json_file: Path | None, numbers: dict[str, Any], missed: list[str]) -> None:
-    """Write the numbers of the running command, and exit with code 1 if anything is missed."""
-    if json_file is not None:
-        given = click.get_current_context().params
-        environment = dict(describe_environment())
-        content = {
-            "made_by": {
-                "script": f"scripts/{Path(script).name}",
-                "commit": environment.pop("commit"),
-            },
-            "arguments": {k: v for k, v in given.items() if not isinstance(v, Path)},
-            "numbers": numbers,
-            "environment": environment,
-        }
-        text = json.dumps(content, indent=2, default=lambda value: value.tolist()) + "\n"
-        write_atomically(json_file, lambda opened: opened.write(text.encode()))
-    if missed:
-        click.echo(f"missed: {'; '.join(missed)}", err=True)
-        sys.exit(1)

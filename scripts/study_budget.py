@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 import pandas as pd
-from study import finish, json_option, show
+from study import Result, show, study
 
 from dsgkit import BSGDLMOC, SGDLMOC, BenHurSVC
 from dsgkit.config.schema import load_experiment
@@ -76,14 +76,11 @@ def fits(dataset: str, budgets: Sequence[int], seeds: int) -> Iterator[dict[str,
             yield row | best_fit(kind, drawn, X, classes)
 
 
-@click.command(help=__doc__)
+@study
 @click.argument("datasets", nargs=-1)
 @click.option("--budget", "budgets", multiple=True, type=int, default=BUDGETS, show_default=True)
 @click.option("--seeds", default=3, show_default=True)
-@json_option
-def main(
-    datasets: tuple[str, ...], budgets: tuple[int, ...], seeds: int, json_file: Path | None
-) -> None:
+def main(datasets: tuple[str, ...], budgets: tuple[int, ...], seeds: int) -> Result:
     """Print the means over the seeds, and those over the datasets."""
     rows = [row for name in datasets or DATASETS for row in fits(name, budgets, seeds)]
     means = pd.DataFrame(rows).groupby(["dataset", *METHOD], sort=False)[INDICES].mean()
@@ -92,7 +89,7 @@ def main(
     for name, table in numbers.items():
         show(f"{name} over {seeds} seeds; of the grid, the fit with the highest NMI", table)
     records = {name: table.to_dict("records") for name, table in numbers.items()}
-    finish(__file__, json_file, records, [])
+    return records, []
 
 
 if __name__ == "__main__":

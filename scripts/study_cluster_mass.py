@@ -17,7 +17,6 @@ budget, with removal, and with removal of random vectors.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -25,7 +24,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import minmax_scale
-from study import finish, json_option, show
+from study import Result, show, study
 
 from dsgkit.clustering.estimators import BSGDLMOC, SGDLMOC
 from dsgkit.clustering.one_class import ROWS
@@ -112,13 +111,12 @@ def minimum(K: Array, C: float) -> float:
     return float(alpha.sum() - alpha @ K @ alpha / 2)
 
 
-@click.command(help=__doc__)
+@study
 @click.option("--dataset", default="aggregation", show_default=True)
 @click.option("--budget", default=50, show_default=True)
 @click.option("--seeds", default=5, show_default=True)
 @click.option("--most", default=LENGTHS[-1], show_default=True, help="Largest number of steps.")
-@json_option
-def main(dataset: str, budget: int, seeds: int, most: int, json_file: Path | None) -> None:
+def main(dataset: str, budget: int, seeds: int, most: int) -> Result:
     """Print what is measured after growing numbers of steps."""
     X = minmax_scale(load_dataset(DATASETS[dataset]).X[:].astype(float))
     lengths = [n for n in LENGTHS if n <= most]
@@ -151,7 +149,7 @@ def main(dataset: str, budget: int, seeds: int, most: int, json_file: Path | Non
         missed.append("removal has kept its rows")
     if abs(last["pnn"] - last["none"]) > MAX_SHARE_GAP:
         missed.append("PNN is not as without a budget")
-    finish(__file__, json_file, numbers, missed)
+    return numbers, missed
 
 
 if __name__ == "__main__":

@@ -14,14 +14,13 @@ The script exits with code 1 unless each falls with a slope within 0.3 of the th
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 from numpy.typing import NDArray
 from replay import Training, replay
-from study import finish, json_option, show, slope
+from study import Result, show, slope, study
 
 from dsgkit import SAMULT, ExactS2OR
 from dsgkit.engine.problem import Data
@@ -84,13 +83,12 @@ def errors_of(run: Training, exact: Array, lengths: list[int]) -> list[list[floa
     return [list(column) for column in zip(*found, strict=True)]
 
 
-@click.command(help=__doc__)
+@study
 @click.option("--seeds", default=10, show_default=True)
 @click.option("--theta-lam", default=1.5, show_default=True)
 @click.option("--most", default=4096, show_default=True, type=click.IntRange(128, LENGTHS[-1]))
 @click.option("--ordinal", is_flag=True, help="Study QS3ORAO.")
-@json_option
-def main(seeds: int, theta_lam: float, most: int, ordinal: bool, json_file: Path | None) -> None:
+def main(seeds: int, theta_lam: float, most: int, ordinal: bool) -> Result:
     """Print the errors and their slopes."""
     lengths = [t for t in LENGTHS if t <= most]
     X, y = synthetic_rows(4 if ordinal else 2)
@@ -104,7 +102,7 @@ def main(seeds: int, theta_lam: float, most: int, ordinal: bool, json_file: Path
     show(f"slopes from t = {FIRST_FITTED} on (theory: -1)", [slopes])
     missed = [f"slope of {name}" for name, s in slopes.items() if not abs(s + 1) <= TOLERANCE]
     numbers: dict[str, Any] = {"iterations": lengths, **errors, "slopes": slopes}
-    finish(__file__, json_file, numbers, missed)
+    return numbers, missed
 
 
 if __name__ == "__main__":

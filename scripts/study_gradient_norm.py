@@ -33,14 +33,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 from numpy.typing import NDArray
 from replay import Moment, Rows, Training, replay
-from study import finish, json_option, show, slope
+from study import Result, show, slope, study
 
 from dsgkit.engine.problem import Data, stacked
 from dsgkit.features import FourierFeatures
@@ -196,7 +195,7 @@ def followed(run: Training, start: str) -> dict[str, float]:
     return quantities | {"by_regularizer": float(gradients[0] * np.mean(left**2))}
 
 
-@click.command(help=__doc__)
+@study
 @click.option("--objective", "kind", type=click.Choice(list(RATES)), default="s3vm")
 @click.option("--correction", type=click.Choice(list(SLOPE_BELOW)), default="abs", help="Of TSGSU.")
 @click.option(
@@ -205,16 +204,7 @@ def followed(run: Training, start: str) -> dict[str, float]:
 @click.option("--seeds", default=3, show_default=True)
 @click.option("--most", default=4096, show_default=True, type=click.IntRange(64, LENGTHS[-1]))
 @click.option("--starts", "from_far", is_flag=True, help="Start TSGS3VM from distant functions.")
-@json_option
-def main(
-    kind: str,
-    correction: str,
-    at: str,
-    seeds: int,
-    most: int,
-    from_far: bool,
-    json_file: Path | None,
-) -> None:
+def main(kind: str, correction: str, at: str, seeds: int, most: int, from_far: bool) -> Result:
     """Print the bounded quantities for runs of growing length."""
     if from_far and kind != "s3vm":
         raise click.UsageError("--starts is for --objective s3vm")
@@ -250,7 +240,7 @@ def main(
         numbers["starts"] = by_start
         ends = {start: of["objectives"][:, -1] for start, of in by_start.items()}
         numbers["excess"] = {start: max(end / ends["zero"] - 1) for start, end in ends.items()}
-    finish(__file__, json_file, numbers, missed)
+    return numbers, missed
 
 
 if __name__ == "__main__":

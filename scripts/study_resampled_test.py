@@ -19,14 +19,13 @@ exits with code 1 if the bounded ratio has more false positives at a number of l
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 import pandas as pd
 from sklearn.svm import SVC
-from study import finish, json_option, show
+from study import Result, show, study
 
 from dsgkit.linalg import Array
 from dsgkit.report.stats import LEVEL, NEW_ROWS_RATIO, contrast
@@ -82,10 +81,9 @@ def rows_of(problem: str, n_rows: int, n_labeled: int, datasets: int) -> Iterato
             }
 
 
-@click.command(help=__doc__)
+@study
 @click.option("--datasets", default=300, show_default=True, help="Datasets of each size.")
-@json_option
-def main(datasets: int, json_file: Path | None) -> None:
+def main(datasets: int) -> Result:
     """Print what the tests find, and which of them has power."""
     cases = [(problem, *size, datasets) for problem in PROBLEMS for size in SIZES]
     rows = pd.DataFrame([row for case in cases for row in rows_of(*case)])
@@ -96,7 +94,7 @@ def main(datasets: int, json_file: Path | None) -> None:
     show("at the sizes of `dsg try`, at worst", worst.assign(power=has_power).reset_index())
     too_many = worst.loc["bounded", "false_positives"].max() > MOST_FALSE
     numbers = {"datasets": datasets, **rows.to_dict("list")}
-    finish(__file__, json_file, numbers, ["false positives, bounded"] if too_many else [])
+    return numbers, ["false positives, bounded"] if too_many else []
 
 
 if __name__ == "__main__":

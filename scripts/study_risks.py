@@ -17,13 +17,12 @@ standard errors (one of 24 cases may be off by 3).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 from numpy.typing import NDArray
-from study import finish, json_option, show
+from study import Result, show, study
 
 from dsgkit import QS3ORAO, QSGS2AUC
 from dsgkit.data.catalogue import DATASETS
@@ -103,7 +102,7 @@ def measured(loss: str, f: Array, positive: NDArray[np.bool_], draws: int) -> di
     }
 
 
-def study(datasets: tuple[str, ...], draws: int) -> tuple[dict[str, Any], list[str]]:
+def compared(datasets: tuple[str, ...], draws: int) -> Result:
     """Print and return what is measured, a value per case, and which equations are violated."""
     cases = [case for name in datasets for case in cases_of(name)]
     numbers: dict[str, Any] = {"cases": [name for name, *_ in cases]}
@@ -122,18 +121,15 @@ def study(datasets: tuple[str, ...], draws: int) -> tuple[dict[str, Any], list[s
     return numbers, missed
 
 
-@click.command(help=__doc__)
+@study
 @click.option("--binary", multiple=True, default=("codrna", "ijcnn1", "skin", "dota2"))
 @click.option("--ordinal", multiple=True, default=("sgemm", "abalone"))
 @click.option("--draws", default=4000, show_default=True, type=click.IntRange(min=2))
-@json_option
-def main(
-    binary: tuple[str, ...], ordinal: tuple[str, ...], draws: int, json_file: Path | None
-) -> None:
+def main(binary: tuple[str, ...], ordinal: tuple[str, ...], draws: int) -> Result:
     """Print a row per function and cut."""
-    of_two, missed = study(binary, draws)
-    ordered, more = study(ordinal, draws)
-    finish(__file__, json_file, {"binary": of_two, "ordinal": ordered}, missed + more)
+    of_two, missed = compared(binary, draws)
+    ordered, more = compared(ordinal, draws)
+    return {"binary": of_two, "ordinal": ordered}, missed + more
 
 
 if __name__ == "__main__":

@@ -12,14 +12,13 @@ and the distance of each threshold to the next one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from study import finish, json_option, show
+from study import Result, show, study
 
 from dsgkit import QS3ORAO
 from dsgkit.data.catalogue import DATASETS
@@ -75,11 +74,10 @@ def scores_of(name: str, trials: int) -> Iterator[dict[str, Any]]:
         yield {"dataset": name, "rule": "constant", **trial.judge(constant, at, Clock()).scores}
 
 
-@click.command(help=__doc__)
+@study
 @click.argument("datasets", nargs=-1, default=("sgemm", "abalone", "lev"))
 @click.option("--trials", default=3, show_default=True)
-@json_option
-def main(datasets: tuple[str, ...], trials: int, json_file: Path | None) -> None:
+def main(datasets: tuple[str, ...], trials: int) -> Result:
     """Print the means over the trials."""
     rows = pd.DataFrame([row for name in datasets for row in scores_of(name, trials)])
     means = rows.groupby(["dataset", "rule"], sort=False)[COLUMNS].mean()
@@ -90,7 +88,7 @@ def main(datasets: tuple[str, ...], trials: int, json_file: Path | None) -> None
         of = rows[rows["rule"] == "hinge"][name].explode().astype(float)
         numbers["hinge"][name] = of
         click.echo(f"{name} of the hinge's thresholds: {of.min():.3g} to {of.max():.3g}")
-    finish(__file__, json_file, numbers, [])
+    return numbers, []
 
 
 if __name__ == "__main__":

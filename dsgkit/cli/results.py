@@ -74,7 +74,7 @@ def plot(
 
     Several folders become panels of each figure.
     """
-    from dsgkit.report import draw_figures
+    from dsgkit.report.figures import draw_figures
 
     target = _target(results, out, is_part=bool(solvers or at))
     for path in draw_figures(_runs(results, solvers, at), target, only, **look):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,11 +36,8 @@ class Case:
     def __init__(self, name: str, run: Run) -> None:
         self.name, self.run, self._columns = name, run, dict[str, Array]()
         self.fits = fits = run.sized[run.sized["status"] != ""].reset_index(drop=True)
-        places = defaultdict(list)
-        for row, at in enumerate(zip(fits["solver"], fits["size"].tolist(), strict=True)):
-            places[at].append(row)
-        self.places = {at: np.array(rows) for at, rows in places.items()}
-        self.sizes = sorted({size for _, size in self.places})  # [0] without a sweep
+        self.places = fits.groupby(["solver", "size"]).indices
+        self.sizes = sorted({*fits["size"].tolist()})  # [0] without a sweep
         self.trials, self.params = fits["trial"].to_numpy(), fits["params"].to_numpy(object)
         # how each fit ended, for example "timeout while searching" if its search failed
         searching = fits["message"].str.startswith(SEARCHING_PREFIX)
@@ -61,19 +58,12 @@ class Case:
         return self._columns[column]
 
     def rows(self, key: str, size: int, left_out: Mapping[str, Any] | None = None) -> Array:
-        """Return the rows of a solver's fits at one size.
-
-        Fits at all of the hyper-parameters ``left_out`` are left out, such as ``gamma: 1``.
-        """
+        """Return the rows of a solver's fits at one size, but for those with all of some values."""
         rows = self.places.get((key, size), np.empty(0, int))
         if not left_out:
             return rows
         at = [left_out.items() <= (self.params[row] or {}).items() for row in rows]
         return rows[~np.array(at, bool)]
-
-    def at(self, keys: Iterable[str], size: int) -> Array:
-        """Return the rows of some solvers' fits at one size."""
-        return np.concatenate([np.empty(0, int), *(self.rows(key, size) for key in keys)])
 
     def finished(self, key: str, size: int) -> Array:
         """Return the rows of a solver's finished fits at one size."""
@@ -104,12 +94,13 @@ class Case:
         """Return the value of a measure by the best constant prediction; NaN if unknown."""
         if name.startswith("balanced_"):
             return 0.5
-        keys = self.run.names
+        keys = [key for key in self.run.names if name == "error" or self.is_trivial(key)]
+        rows = np.concatenate([np.empty(0, int), *(self.rows(key, size) for key in keys)])
         if name == "error":
-            share = self.numbers("scores.positive_true")[self.at(keys, size)]
+            share = self.numbers("scores.positive_true")[rows]
             values = np.minimum(share, 1 - share)
         else:
-            values = self.values(name, self.at(filter(self.is_trivial, keys), size))
+            values = self.values(name, rows)
         known = values[~np.isnan(values)]
         return float(known.mean()) if len(known) else math.nan
 
@@ -159,9 +150,9 @@ class Sample:
 
 
 def sample(case: Case, key: str, size: int, c: Any) -> Sample:
-    """Return the values of a solver's finished trials that a criterion judges.
+    """Return the values of a solver's trials that a criterion judges, limits of stopped ones first.
 
-    Of times, those of undisturbed trials. Limits of stopped trials come first, where they count.
+    Of times, only those of undisturbed trials count.
     """
     rows = case.rows(key, size, c.leave_out)
     values, limits, trials = case.values(c.measure, rows), case.limits[rows], case.trials[rows]
@@ -183,19 +174,18 @@ def lack(case: Case, key: str, size: int, c: Any) -> str:
 
 
 def learns(case: Case, samples: Sequence[Sample], name: str) -> bool:
-    """Return whether one of some solvers learns something: as far as a measure tells.
+    """Return whether one of some solvers learns something, as far as a measure tells.
 
     By the AUC it has `LEAST_AUC`, by others it is a margin better than the best constant
     prediction, unless it is compared with that.
     """
     measure = case.measure(name)
-    if measure is None or measure.unit:
+    if measure is None or measure.unit or any(case.is_trivial(one.key) for one in samples):
         return True
     side = -1 if measure.better == "lower" else 1
-    least = LEAST_AUC
-    if name != "auc":
-        least = case.constant(name, samples[0].size) + side * margin_of(name)
-    if math.isnan(least) or any(case.is_trivial(one.key) for one in samples):
+    constant = case.constant(name, samples[0].size)
+    least = LEAST_AUC if name == "auc" else constant + side * margin_of(name)
+    if math.isnan(least):
         return True
     return any(side * one.mean >= side * least for one in samples)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -80,68 +80,51 @@ class Shown(Spec):
         return f"figure-{self.number}" if self.number.isdigit() else self.number
 
 
-class Figures(Spec):
-    """The figures and tables of the paper ``key``."""
-
+class _File(Spec):
     key: Text
     figures: list[Shown]
 
-    @property
-    def paper(self) -> Paper:
-        """The claims of the paper."""
-        return next(paper for paper in papers() if paper.key == self.key)
-
 
 @cache
-def all_papers() -> tuple[Figures, ...]:
-    """Return the figures and tables of all papers, in their order."""
-    folder = Path(str(files("dsgkit.published")))
-    every = [read_strictly(path, Figures, "figures") for path in folder.glob("*_figures.yaml")]
-    return tuple(sorted(every, key=lambda figures: figures.paper.number))
+def figures_of(key: str) -> dict[str, Shown]:
+    """Return the figures and tables of a paper by their numbers."""
+    path = Path(str(files("dsgkit.published") / f"{key}_figures.yaml"))
+    return {one.number: one for one in read_strictly(path, _File, "figures").figures}
 
 
-def chosen(name: str) -> list[tuple[Figures, Shown]]:
-    """Return the figure or table of a name such as ``s2auc/1``; all of a paper for ``s2auc``.
-
-    Raises
-    ------
-    DsgError
-        If the paper, figure or table is unknown.
-    """
+def chosen(name: str) -> list[tuple[Paper, Shown]]:
+    """Return the figure or table of a name such as ``s2auc/1``; all of a paper for ``s2auc``."""
     key, _, number = name.partition("/")
-    by_key = {paper.key: paper for paper in all_papers()}
+    by_key = {paper.key: paper for paper in papers()}
     if key not in by_key:
         raise DsgError(f"unknown paper {spelled(key)}{nearest_or_all(key, by_key)}")
-    by_number = {figure.number: figure for figure in by_key[key].figures}
+    by_number = figures_of(key)
     if number and number not in by_number:
         hint = nearest_or_all(number, by_number)
         raise DsgError(f"{key} has no figure or table {spelled(number)}{hint}")
     return [(by_key[key], one) for one in by_number.values() if number in ("", one.number)]
 
 
-def listing() -> Iterator[tuple[str, str]]:
-    """Yield the name and title of every figure and table."""
-    for paper in all_papers():
-        for figure in paper.figures:
-            yield f"{paper.key}/{figure.number}", figure.title
+def listing() -> list[tuple[str, str]]:
+    """Return the name and title of every figure and table."""
+    return [
+        (f"{paper.key}/{number}", one.title)
+        for paper in papers()
+        for number, one in figures_of(paper.key).items()
+    ]
 
 
 @dataclass(frozen=True)
 class Printed:
-    """A figure or table of a paper, with the results that it shows.
+    """A figure or table of a paper, with the results that it shows."""
 
-    ``runs`` are by the titles of panels, with the shown solvers, which have ``names`` by keys, in
-    the paper's order; a run's own title says what is shown instead. Of ``profiles``, the first one
-    with results is shown.
-    """
-
-    paper: Figures
+    paper: Paper
     shown: Shown
     kept: Kept
-    profiles: Sequence[str]
+    profiles: Sequence[str]  # the first one with results is shown
     width: float | None
-    runs: Mapping[str, Run]
-    names: Mapping[str, str]
+    runs: Mapping[str, Run]  # by the titles of panels; their own say what is shown instead
+    names: Mapping[str, str]  # of shown solvers by their keys, in the paper's order
 
     def measure(self) -> Measure:
         """Return the measure, as defined in the results; raise `ResultsError` without values."""
@@ -163,14 +146,14 @@ class Printed:
         return " ".join(filter(None, [heading, *sentences]))
 
 
-def config_of(paper: Figures, shown: Shown, panel: Panel, dataset: str | None = None) -> str:
+def config_of(paper: Paper, shown: Shown, panel: Panel, dataset: str | None = None) -> str:
     """Return the name of the config of a panel, or of its stand-in; empty without a dataset."""
     name = dataset or panel.dataset
-    return panel.config or (f"{name}_{paper.paper.suffix}{shown.ending}" if name else "")
+    return panel.config or (f"{name}_{paper.suffix}{shown.ending}" if name else "")
 
 
 def read_needed(
-    wanted: Sequence[tuple[Figures, Shown]], paths: Sequence[Path], profiles: Sequence[str]
+    wanted: Sequence[tuple[Paper, Shown]], paths: Sequence[Path], profiles: Sequence[str]
 ) -> Kept:
     """Read the results that figures need from results folders, or folders of them."""
     names: set[str] = set()
@@ -178,20 +161,20 @@ def read_needed(
         configs = [config_of(paper, shown, one, one.stand_in) for one in shown.panels]
         configs += [config_of(paper, shown, one) for one in shown.panels]
         configs += [one.config or "" for several in shown.measured.values() for one in several]
-        ends = ["", *(f"-{one}" for one in profiles or paper.paper.profiles.protocol if one)]
+        ends = ["", *(f"-{one}" for one in profiles or paper.profiles.protocol if one)]
         names |= {f"{config}{end}" for config in configs if config for end in ends}
     return read_kept(paths, names)
 
 
 def fill(
-    paper: Figures,
+    paper: Paper,
     shown: Shown,
     kept: Kept,
     profiles: Sequence[str] = (),
     width: float | None = None,
 ) -> Printed:
     """Return a figure with its results."""
-    profiles = profiles or paper.paper.profiles.protocol
+    profiles = profiles or paper.profiles.protocol
     usual = [*profiles[: profiles.index("") + 1]] if "" in profiles else ["", profiles[0]]
     runs: dict[str, Run] = {}
     for panel in shown.panels:

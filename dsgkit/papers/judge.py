@@ -81,17 +81,14 @@ class OverDatasets:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The verdict on a claim, or on a part of it.
-
-    Points at which nothing is learnt count in ``all_counted`` and ``all_tested`` alone.
-    """
+    """The verdict on a claim, or on a part of it."""
 
     outcome: Outcome
     counted: float = 0  # points that support the claim
     tested: int = 0  # points with evidence
     remarks: tuple[str, ...] = ()  # why it is not testable, or how many parts hold
     against: float = 0  # points that contradict it
-    all_counted: float = 0
+    all_counted: float = 0  # with the points at which nothing is learnt
     all_tested: int = 0
     over: OverDatasets | None = None
     few: int = 0  # datasets where something is learnt, if they are fewer than a verdict needs
@@ -256,16 +253,7 @@ class Kept:
 
 
 def read_kept(paths: Sequence[Path], names: Container[str] | None = None) -> Kept:
-    """Read results folders, and folders of results folders, with their studies.
-
-    ``names`` are those to read from a folder of results folders, by default all.
-
-    Raises
-    ------
-    ResultsError
-        If a path has no results (unless ``names`` is given), or if two folders have the same
-        experiment.
-    """
+    """Read results folders, and all (or the named ones) in folders of them, with their studies."""
     runs: dict[str, Run] = {}
     studies: dict[str, Any] = {"published_bounds": bsgd_svc.bounds()}
     inside = {path: results_folders(path, names) for path in paths}
@@ -376,10 +364,7 @@ def judge(papers: Iterable[Paper], kept: Kept) -> list[JudgedPaper]:
 
 
 def judge_criterion(paper: Paper, c: Criterion, kept: Kept) -> Judged:
-    """Judge a claim by one criterion: pair by pair of solvers, which must all hold.
-
-    Datasets without the sizes of the claim are left out.
-    """
+    """Judge a claim by one criterion: pair by pair of solvers, which must all hold."""
     found: dict[str, Case | None] = {}
     if c.on_results:
         configs = {name: name for name in c.configs or ()} or {
@@ -390,7 +375,7 @@ def judge_criterion(paper: Paper, c: Criterion, kept: Kept) -> Judged:
     missing = [Point(name, note=NO_RESULTS) for name, case in found.items() if case is None]
     cases = [case for case in found.values() if case is not None]
     runs = [case.run for case in cases]
-    if hasattr(c, "sizes"):
+    if hasattr(c, "sizes"):  # datasets without those of the claim are left out
         cases = [case for case in cases if chosen_sizes(c.sizes, case.sizes)]
     if runs and not cases and not missing:
         return Judged(c, [], runs, {("", ""): untestable("no dataset has such a size")})
@@ -411,13 +396,7 @@ def judge_criterion(paper: Paper, c: Criterion, kept: Kept) -> Judged:
 def selected(
     papers: Sequence[Paper], ids: Sequence[str] = (), keys: Sequence[str] = ()
 ) -> list[Paper]:
-    """Return papers with some keys and claims with some ids; by default all.
-
-    Raises
-    ------
-    DsgError
-        If a paper or claim is unknown.
-    """
+    """Return papers with some keys and claims with some ids; by default all."""
     of_papers = [paper for paper in papers if not keys or paper.key in keys]
     ids_known = [claim.id for paper in of_papers for claim in paper.claims]
     known = (("paper", keys, [paper.key for paper in papers]), ("claim", ids, ids_known))

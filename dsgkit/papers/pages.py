@@ -11,7 +11,7 @@ from dsgkit.data.catalogue import DATASETS
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.status import by_cause, places, reason
 from dsgkit.papers.cases import LEAST_AUC, MARGIN
-from dsgkit.papers.figures import all_papers, fill
+from dsgkit.papers.figures import figures_of, fill
 from dsgkit.papers.judge import PROTOCOL, SCALE, SETTINGS, JudgedClaim, JudgedPaper, Kept
 from dsgkit.papers.printed_figures import make
 from dsgkit.papers.schema import MIN_TRIALS, Paper
@@ -44,21 +44,7 @@ CHECKS = "Checks of our own, which the paper does not claim"
 
 
 def write_pages(papers: Sequence[JudgedPaper], kept: Kept, folder: Path) -> list[Path]:
-    """Write an index, a page for each paper, and a table of all verdicts; return the paths.
-
-    Parameters
-    ----------
-    papers : sequence of JudgedPaper
-    kept : Kept
-        The runs and studies by which the papers were judged.
-    folder : Path
-        Figures go to a folder in it.
-
-    Raises
-    ------
-    ResultsError
-        If a file cannot be written.
-    """
+    """Write an index, a page for each paper, and a table of all verdicts; return the paths."""
     rows = [
         {"claim": one.claim.id, "own": one.claim.own, "settings": by}
         | {"verdict": verdict.outcome.value, "support": verdict.counted}
@@ -141,11 +127,10 @@ def _claim(one: JudgedClaim) -> Iterator[str]:
 
 def _printed(paper: Paper, kept: Kept, folder: Path) -> Iterator[str]:
     """Yield the paper's figures and tables, or why there is nothing to show."""
-    (figures,) = (one for one in all_papers() if one.key == paper.key)
-    for shown in figures.figures:
+    for shown in figures_of(paper.key).values():
         yield f'\n<a id="{shown.file_name}"></a>\n'
         try:
-            made = make(fill(figures, shown, kept))
+            made = make(fill(paper, shown, kept))
         except ResultsError as error:
             why = str(error).partition(": ")[2]
             yield f"**{shown.name}**: {shown.title}. {why[:1].upper()}{why[1:]}."

@@ -13,31 +13,32 @@ import numpy as np
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.runs import Run
 from dsgkit.papers import printed_tables as tables
-from dsgkit.papers.figures import Figures, Printed, Shown, at_most, fill, read_needed
-from dsgkit.report import clusters, drawing
-from dsgkit.report.figures import Drawing, by_solver, reading, save, setting_words
+from dsgkit.papers.figures import Printed, Shown, at_most, fill, read_needed
+from dsgkit.papers.schema import Paper
+from dsgkit.report import clusters, drawing, figures
 from dsgkit.report.formats import Table, write_table
 from dsgkit.report.frame import Entry, axis_title, entries, lowered, sizes_with
 from dsgkit.report.numbers import letter_of, short_count
 from dsgkit.report.style import looks_of
 from dsgkit.report.terminal import plain
-from dsgkit.tasks.measures import TIME
+from dsgkit.tasks.measures import TIME, Measure
 from dsgkit.text import paragraph, terminal_width
 
 
-def make(of: Printed) -> Drawing | Table:
+def make(of: Printed) -> figures.Drawing | Table:
     """Return a figure or table; raise `ResultsError` if it needs results and there are none."""
     return MAKERS[of.shown.kind](of)
 
 
 def _drawing(
     of: Printed,
+    measure: Measure,
     contents: Mapping[str, Any],
     draw: Callable[..., None],
     *words: str,
     under: Mapping[str, str] = {},
     **look: Any,
-) -> Drawing:
+) -> figures.Drawing:
     """Return the figure of panels with contents, by title, and texts ``under`` their titles."""
     left_out: dict[str, list[str]] = {}
     panels: list[tuple[str, Any]] = []
@@ -53,25 +54,22 @@ def _drawing(
     lacking = "; ".join(f"{', '.join(titles)} ({why})" for why, titles in left_out.items())
     if not contents:
         raise of.error(f"nothing to draw: {lacking}")
-    setting = setting_words([of.runs[title] for title in contents]).strip()
+    setting = figures.setting_words([of.runs[title] for title in contents]).strip()
     lacking = f"Left out: {lacking}." if lacking else ""
     text = of.caption(*of.shown.notes, *words, lacking, setting)
-    return Drawing(
-        of.shown.file_name, text, partial(drawing.figure, panels, draw, of.width, **look)
-    )
+    draw = partial(draw, measure=measure, looks=looks_of(of.runs.values()))
+    drawn = partial(drawing.figure, panels, draw, of.width, **look)
+    return figures.Drawing(of.shown.file_name, text, drawn)
 
 
-def _by_size(of: Printed) -> Drawing:
+def _by_size(of: Printed) -> figures.Drawing:
     of = replace(of, runs={title: _without(of.shown, run) for title, run in of.runs.items()})
-    measure, looks = of.measure(), looks_of(of.runs.values())
+    measure = of.measure()
     found = {t: run for t, run in of.runs.items() if len(sizes_with(run, measure)) > 1}
-    return _drawing(
-        of,
-        {title: by_solver(run, measure) for title, run in found.items()},
-        partial(drawing.curve, measure=measure, looks=looks),
-        reading("curve", [*found.values()], measure),
-        labels=(axis_title(of.runs.values()), measure.axis_label),
-    )
+    contents = {title: figures.by_solver(run, measure) for title, run in found.items()}
+    words = figures.curve_words([*found.values()], measure)
+    labels = axis_title(of.runs.values()), measure.axis_label
+    return _drawing(of, measure, contents, drawing.curve, words, labels=labels)
 
 
 def _without(shown: Shown, run: Run) -> Run:
@@ -83,37 +81,34 @@ def _without(shown: Shown, run: Run) -> Run:
     return replace(run, fits=run.fits[~np.array(out, bool)])
 
 
-Flags = Mapping[tuple[str, int], Sequence[bool]]
-
-
-def _flagged(of: Printed) -> tuple[dict[str, Flags], str]:
-    """Return which trials are marked, by panel, solver and size, and what a caption says of it."""
+def _flagged(of: Printed) -> tuple[dict[str, drawing.Ringed], str]:
+    """Return which trials are marked, by panel, and what a caption says of it."""
     known = (one for run in of.runs.values() for one in run.task.measures)
     flag = next((one for one in known if one.name == of.shown.flag), None)
-    flags: dict[str, Flags] = {
+    if flag is None:
+        return {title: {} for title in of.runs}, ""
+    flags: dict[str, drawing.Ringed] = {
         title: {(e.name, e.size): [value > 0 for value in e.values] for e in entries(run, flag)}
         for title, run in of.runs.items()
-        if flag
     }
-    meaning = lowered(flag.title).removeprefix("collapsed: ") if flag else ""
-    return flags, f"Rings mark {drawing.FLAGGED}s: {meaning}." if flag else ""
+    meaning = lowered(flag.title).removeprefix("collapsed: ")
+    return flags, f"Rings mark {drawing.FLAGGED}s: {meaning}."
 
 
-def _boxplots(of: Printed) -> Drawing:
-    measure, looks, names = of.measure(), looks_of(of.runs.values()), [*of.names.values()]
+def _boxplots(of: Printed) -> figures.Drawing:
+    measure, names = of.measure(), [*of.names.values()]
     flags, flag_words = _flagged(of)
-    contents: dict[str, tuple[list[tuple[str, dict[str, Entry | None]]], Flags]] = {}
+    contents: dict[str, tuple[list[tuple[str, dict[str, Entry | None]]], drawing.Ringed]] = {}
     remarks: dict[str, dict[str, None]] = {}
     shown: list[Entry] = []
     for title, run in of.runs.items():
         found = {(entry.name, entry.size): entry for entry in entries(run, measure)}
         sizes = _common_sizes(found.values())
-        groups: list[tuple[str, dict[str, Entry | None]]] = [
-            (f"at {short_count(size)}", {name: found.get((name, size)) for name in names})
-            for size in sizes
-        ]
-        if groups:
-            contents[title] = groups, flags.get(title, {})
+        if sizes:
+            groups = [
+                (f"at {short_count(n)}", {one: found.get((one, n)) for one in names}) for n in sizes
+            ]
+            contents[title] = groups, flags[title]
         shown += [entry for entry in found.values() if entry.size in sizes]
         for entry in found.values():
             for remark in entry.remarks:
@@ -121,17 +116,11 @@ def _boxplots(of: Printed) -> Drawing:
     most = max((len(groups) for groups, _ in contents.values()), default=0)
     for groups, _ in contents.values():  # all have the same rows
         groups += [(" ", dict.fromkeys(names))] * (most - len(groups))
-    return _drawing(
-        of,
-        contents,
-        lambda axes, content: drawing.boxes(axes, content[0], measure, looks, content[1]),
-        reading("boxplot", [], measure, shown),
-        flag_words,
-        *(f"In some trials of {', '.join(who)}, {remark}." for remark, who in remarks.items()),
-        labels=(measure.axis_label, ""),
-        height=drawing.rows_height(names, most, most),
-        shared="y",
-    )
+    words = [figures.boxplot_words(shown), flag_words]
+    words += [f"In some trials of {', '.join(who)}, {remark}." for remark, who in remarks.items()]
+    look: dict[str, Any] = {"labels": (measure.axis_label, ""), "shared": "y"}
+    look["height"] = drawing.rows_height(names, most, most)
+    return _drawing(of, measure, contents, drawing.boxes, *words, **look)
 
 
 def _common_sizes(found: Iterable[Entry]) -> list[int]:
@@ -144,15 +133,13 @@ def _common_sizes(found: Iterable[Entry]) -> list[int]:
     return sorted({max(some) for some in (common, set().union(*sizes.values())) if some})
 
 
-def _along(of: Printed) -> Drawing:
-    measure, looks = of.measure(), looks_of(of.runs.values())
-    flags, flag_words = _flagged(of)
+def _along(of: Printed) -> figures.Drawing:
+    measure, (flags, flag_words) = of.measure(), _flagged(of)
     contents, under = {}, {}
     found: list[Entry] = []
     for title, run in of.runs.items():
         if sizes := [n for n in drawing.traced_sizes(run, measure) if n >= of.shown.least]:
-            size = at_most(sizes, of.shown.size)
-            own = flags.get(title, {})
+            size, own = at_most(sizes, of.shown.size), flags[title]
             ringed = [name for name in run.names.values() if any(own.get((name, size), ()))]
             contents[title] = drawing.along(run, measure, size), ringed
             under[title] = f"\n{short_count(size)} {run.axis.noun}" if run.axis else ""
@@ -160,20 +147,14 @@ def _along(of: Printed) -> Drawing:
     lost = dict.fromkeys(
         f"{one.name} ({drawing.ending_text(one)})" for one in found if drawing.failed([one])
     )
-    x = TIME.axis_label if of.shown.x == "seconds" else "Iterations"
-    return _drawing(
-        of,
-        contents,
-        lambda axes, of_: drawing.trace(axes, of_[0], measure, looks, of_[1], of.shown.x),
-        reading("trace", [], measure, found),
-        f"Without a result: {', '.join(lost)}." if lost else "",
-        flag_words if any(ringed for _, ringed in contents.values()) else "",
-        under=under,
-        labels=(x, measure.axis_label),
-    )
+    words = [figures.trace_words(found), f"Without a result: {', '.join(lost)}." if lost else ""]
+    words += [flag_words] if any(ringed for _, ringed in contents.values()) else []
+    labels = TIME.axis_label if of.shown.x == "seconds" else "Iterations", measure.axis_label
+    draw = partial(drawing.trace, x=of.shown.x)
+    return _drawing(of, measure, contents, draw, *words, under=under, labels=labels)
 
 
-def _clusters(of: Printed) -> Drawing:
+def _clusters(of: Printed) -> figures.Drawing:
     panels: list[tuple[str, clusters.Picture]] = []
     for run in of.runs.values():
         found = clusters.pictures_of(run)
@@ -183,11 +164,13 @@ def _clusters(of: Printed) -> Drawing:
     if not panels:
         raise of.error("no pictures in the results of its datasets")
     read = clusters.caption(one for _, one in panels)
-    text = of.caption(*of.shown.notes, read, setting_words([*of.runs.values()]).strip())
-    return Drawing(of.shown.file_name, text, partial(clusters.draw_pictures, panels, of.width))
+    text = of.caption(*of.shown.notes, read, figures.setting_words([*of.runs.values()]).strip())
+    return figures.Drawing(
+        of.shown.file_name, text, partial(clusters.draw_pictures, panels, of.width)
+    )
 
 
-MAKERS: dict[str, Callable[[Printed], Drawing | Table]] = {
+MAKERS: dict[str, Callable[[Printed], figures.Drawing | Table]] = {
     **{"by_size": _by_size, "boxplots": _boxplots, "along_training": _along, "clusters": _clusters},
     **{"measure": tables.measure_table, "complexities": tables.complexity_table},
     **{"datasets": tables.dataset_table, "stated": tables.stated_table},
@@ -195,7 +178,7 @@ MAKERS: dict[str, Callable[[Printed], Drawing | Table]] = {
 
 
 def written(
-    wanted: Sequence[tuple[Figures, Shown]],
+    wanted: Sequence[tuple[Paper, Shown]],
     results: Sequence[Path],
     folder: Path,
     formats: Sequence[str],
@@ -222,5 +205,5 @@ def written(
             yield from map(str, write_table(made, to))
         else:
             yield paragraph(made.caption, terminal_width())
-            yield from map(str, save(made.draw(), to / made.name, formats))
+            yield from map(str, figures.save(made.draw(), to / made.name, formats))
     yield from left_out

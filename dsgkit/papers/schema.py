@@ -274,10 +274,7 @@ def papers() -> tuple[Paper, ...]:
 def read_strictly(path: Path, schema: type[Read], choices: str) -> Read:
     """Read a data file of a paper; ``choices`` is the key of its lists of entries of several kinds.
 
-    Raises
-    ------
-    ConfigError
-        For the first error, with its place in the file.
+    A `ConfigError` names the first error, with its place in the file.
     """
     document = read_document(path, own=True)
     try:

@@ -123,17 +123,13 @@ def with_labels(text: str, names: Mapping[str, str]) -> str:
 
 
 def evidence(part: Judged, names: Mapping[str, str]) -> Iterator[Layout]:
-    """Yield a table for each pair of solvers, without empty columns.
-
-    Numbers of a list with the same bounds and outcome share a row. The verdict names datasets
-    without results.
-    """
+    """Yield a table for each pair of solvers, without empty columns."""
     for (a, b), verdict in part.pairs.items():
         points = [one for one in part.points if (one.a, one.b) == (a, b) and one.note != NO_RESULTS]
         if not any(one.where for one in points):
             continue
         groups: dict[Any, list[Point]] = {}
-        for place, point in enumerate(points):
+        for place, point in enumerate(points):  # numbers of a list that are alike share a row
             alike = replace(point, a_value=None) if point.of == "bounds" else place
             groups.setdefault(alike, []).append(point)
         rows = [_row(several, len(points), names) for several in groups.values()]

@@ -4,47 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dsgkit import __version__
 
-if TYPE_CHECKING:
-    from dsgkit.experiment.runs import Run
-
 STAMP = ".report.json"
 """File in a results folder with a hash of the report's inputs, and the files written."""
-
-
-def draw_figures(
-    runs: Sequence[Run],
-    folder: Path,
-    only: Sequence[str] = (),
-    formats: Sequence[str] = ("pdf", "png"),
-    width: float | None = None,
-) -> list[Path]:
-    """Draw figures of one or several runs into ``figures/`` in a folder, and return their paths.
-
-    ``only`` has names of figures, or of an output with several; by default they are those that the
-    configs ask for. The ``width`` is that of a column or a page of a paper with two columns.
-
-    Raises
-    ------
-    ResultsError
-        If no fit has finished, a figure is unknown, or the folder cannot be written.
-    """
-    from dsgkit.errors import ResultsError
-    from dsgkit.report.figures import save, wanted_figures
-    from dsgkit.report.frame import check_recorded, finished
-
-    check_recorded(runs)
-    if not any(map(finished, runs)):
-        folders = ", ".join(str(run.folder) for run in runs)
-        raise ResultsError(f"{folders}: no fit has finished, so there is nothing to draw")
-    figures, to = wanted_figures(runs, only, width), Path(folder) / "figures"
-    return [path for figure in figures for path in save(figure.draw(), to / figure.name, formats)]
 
 
 def refresh_report(folder: Path) -> None:
@@ -70,6 +36,9 @@ def refresh_report(folder: Path) -> None:
             return
     (run,) = load(folder)
     paths = write_tables([run], folder)
-    paths += draw_figures([run], folder) if finished(run) else []
+    if finished(run):
+        from dsgkit.report.figures import draw_figures
+
+        paths += draw_figures([run], folder)
     names = [str(path.relative_to(folder)) for path in paths]
     write_text(folder / STAMP, json.dumps({"made_from": made_from, "files": names}) + "\n")

@@ -22,11 +22,7 @@ _SAME_SCORE = 1e-9  # the tolerance of the search
 
 
 def params_table(run: Run) -> Table:
-    """Return the table of chosen hyper-parameters, the most frequent value first.
-
-    Only parameters with several values in their grid are shown. Choices at the edge of a grid are
-    counted, because they suggest a wider grid.
-    """
+    """Return the table of chosen hyper-parameters, with counts of those at the edge of a grid."""
     rows, data = [], []
     for key, name, grids, values in _choices(run):
         grid, edges = "; then ".join(map(grid_text, grids)), grid_edges(grids[-1])
@@ -52,27 +48,19 @@ def params_table(run: Run) -> Table:
 
 @dataclass(frozen=True)
 class EdgeChoice:
-    """The number of a solver's searches that chose an end of a parameter's grid.
-
-    The ``side`` is ``lower`` or ``upper``. Searches in which another value of the parameter scored
-    as well are not counted: a wider grid would not help there. ``wider`` is a grid with one more
-    value, as a config spells it; empty if no value suggests itself.
-    """
+    """The number of a solver's searches that chose an end of a parameter's grid."""
 
     solver: str
     parameter: str
     value: float
-    side: str
-    count: int
+    side: str  # "lower" or "upper"
+    count: int  # without those in which another value scored as well: a wider grid would not help
     searches: int
-    wider: str = ""
+    wider: str = ""  # a grid with one more value, as a config spells it, if one suggests itself
 
 
 def edge_choices(run: Run) -> Iterator[EdgeChoice]:
-    """Yield choices at the ends of grids that can be widened.
-
-    Grids of two values are left out: they have no inner value.
-    """
+    """Yield choices at the ends of grids that can be widened, if there are values between them."""
     tied = _tied(run)
     for key, name, grids, values in _choices(run):
         edges = grid_edges(grids[-1])

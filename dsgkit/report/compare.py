@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -27,7 +26,7 @@ from dsgkit.report.numbers import (
     time_digits,
     value_text,
 )
-from dsgkit.report.stats import LEVEL, Contrast, Inference, holm, inference
+from dsgkit.report.stats import Effect, Inference, adjusted, inference
 from dsgkit.report.terminal import plain
 from dsgkit.tasks.measures import Measure
 from dsgkit.text import paragraph
@@ -44,58 +43,21 @@ class Difference(NamedTuple):
     a: str
     b: str
 
-    def __str__(self) -> str:
-        return f"{self.key}: {self.a} → {self.b}"
 
-
-class Effect(NamedTuple):
-    """The difference of a solver's scores, B minus A, or of the logarithms of its times."""
-
-    name: str
-    size: int
-    n_a: int
-    n_b: int
-    a: float
-    b: float
-    contrast: Contrast
-    holm: float | None = None
-
-    @property
-    def significant(self) -> bool:
-        """Whether the t-test, corrected by Holm's method, rejects that there is no difference."""
-        return self.holm is not None and self.holm < LEVEL
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Two runs, compared.
-
-    Attributes
-    ----------
-    inference : Inference
-        What differences are about.
-    unpaired : list of str
-        Why trials of the same number are different splits; empty if trials are paired.
-    fits : DataFrame
-        A row per fit of either run, with columns of both, and whether it is ``common`` to both,
-        ``identical`` but for times, and has ``disturbed`` times, which are not compared.
-    effects : dict of Measure to list of Effect
-        Of every solver, at the largest size that both runs finished.
-    config, environment : list of Difference
-        Settings that differ.
-    changed : list of Difference
-        Those of the config that common fits depend on.
-    """
+class Comparison(NamedTuple):
+    """Two runs, compared."""
 
     a: Run
     b: Run
-    inference: Inference
-    unpaired: list[str]
+    inference: Inference  # what differences are about
+    unpaired: list[str]  # why trials of one number are different splits; empty if they are paired
+    # a row per fit of either run, with columns of both, and whether it is `common` to both,
+    # `identical` but for times, and has `disturbed` times, which are not compared
     fits: pd.DataFrame
-    effects: dict[Measure, list[Effect]]
+    effects: dict[Measure, list[Effect]]  # of every solver, at the largest size that both finished
     config: list[Difference]
     environment: list[Difference]
-    changed: list[Difference]
+    changed: list[Difference]  # settings of the config that common fits depend on
 
 
 def compare(a: Run, b: Run) -> Comparison:
@@ -112,7 +74,7 @@ def compare(a: Run, b: Run) -> Comparison:
         rows = fits[~fits["disturbed"]] if measure.unit == "seconds" else fits
         columns = (f"{a.column(measure)}_a", f"{b.column(measure)}_b")
         if measure.better and set(columns) <= {*fits}:
-            effects[measure] = _effects(rows, measure, columns, how, paired=not unpaired)
+            effects[measure] = _effects(a, rows, measure, columns, how, paired=not unpaired)
     environment = _differences(_environment(a), _environment(b))
     effects = {measure: found for measure, found in effects.items() if found}
     return Comparison(a, b, how, unpaired, fits, effects, config, environment, changed)
@@ -148,6 +110,7 @@ def _matched(a: Run, b: Run, measures: Sequence[Measure]) -> pd.DataFrame:
 
 
 def _effects(
+    run: Run,
     fits: pd.DataFrame,
     measure: Measure,
     columns: tuple[str, str],
@@ -168,14 +131,11 @@ def _effects(
         a, b = (rows[c][k & at].to_numpy(float) for c, k in zip(columns, known, strict=True))
         if measure.unit == "seconds":
             a, b = np.maximum(a, SHORTEST_TIME), np.maximum(b, SHORTEST_TIME)
-            averages, test = (np.median(a), np.median(b)), (np.log(a), np.log(b))
+            change = how.contrast(np.log(a), np.log(b), paired=paired)
         else:
-            averages, test = (a.mean(), b.mean()), (a, b)
-        change = how.contrast(*test, paired=paired)
-        of_a, of_b = map(float, averages)
-        found.append(Effect(str(name), int(max(sizes)), len(a), len(b), of_a, of_b, change))
-    adjusted = holm([effect.contrast.p for effect in found])
-    return [effect._replace(holm=p) for effect, p in zip(found, adjusted, strict=True)]
+            change = how.contrast(a, b, paired=paired)
+        found.append(Effect(run, measure, str(name), int(max(sizes)), a, b, change))
+    return adjusted(found)
 
 
 def _config(a: Run, b: Run) -> tuple[list[Difference], list[Difference]]:
@@ -295,7 +255,8 @@ def comparison_text(found: Comparison, width: int) -> str:
     ]
     for name, members in (("config", found.config), ("environment", found.environment)):
         lines = [f"What differs in the {name} (A → B):" if members else f"The {name} is the same."]
-        lines += (paragraph(str(one), width, "    ", first="  ") for one in members)
+        texts = (f"{key}: {a} → {b}" for key, a, b in members)
+        lines += (paragraph(text, width, "    ", first="  ") for text in texts)
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
 
@@ -331,29 +292,28 @@ def _agreement(found: Comparison) -> tuple[str, str]:
     number = counted(common, "common fit")
     if same == common:
         return "B reproduces A", f"all {number} are identical but for times"
-    scores = [(m, one) for m, of in found.effects.items() if m.unit != "seconds" for one in of]
-    # by their size in units of the last digit that tables show
-    scores.sort(key=lambda one: -abs(one[1].contrast.difference) * 10 ** one[0].digits)
-    named = [
-        f"{measure.word} {one.contrast._replace(interval=None).words(measure)} ({one.name})"
-        for measure, one in scores
-    ]
-    tested = [one for _, one in scores if one.holm is not None or one.contrast.same]
-    beyond = [text for text, (_, one) in zip(named, scores, strict=True) if one.significant]
+    scores = [one for of in found.effects.values() for one in of if one.measure.unit != "seconds"]
     identical = f"{same:,} of {number} are identical"
     if not scores:
         return "B does not reproduce A", f"no fit finished in both; {identical}"
+    # by their size in units of the last digit that tables show
+    scores.sort(key=lambda one: -abs(one.contrast.difference) * 10**one.measure.digits)
+    largest = f"largest difference {_score(scores[0])}"
     if not found.inference.tested:
-        return "B is not identical to A", f"largest difference {named[0]}; {identical}"
+        return "B is not identical to A", f"{largest}; {identical}"
+    tested = [one for one in scores if one.holm is not None or one.contrast.same]
     if not tested:
-        why = f"largest difference {named[0]}, without a test; {identical}"
-        return "Too few trials to tell B from A", why
+        return "Too few trials to tell B from A", f"{largest}, without a test; {identical}"
     of = counted(len(tested), "score")
-    if beyond:
+    if beyond := [_score(one) for one in tested if one.significant]:
         why = f"{len(beyond):,} of {of} differ significantly: {_first_of(beyond)}; {identical}"
         return "B does not reproduce A", why
-    why = f"of {of} none differs significantly; largest difference {named[0]}; {identical}"
-    return "B agrees with A", why
+    return "B agrees with A", f"of {of} none differs significantly; {largest}; {identical}"
+
+
+def _score(one: Effect) -> str:
+    change = one.contrast._replace(interval=None).words(one.measure)
+    return f"{one.measure.word} {change} ({one.name})"
 
 
 def _choices(common: pd.DataFrame) -> str:
@@ -375,27 +335,27 @@ def _layout(found: Comparison, measure: Measure, effects: Sequence[Effect]) -> L
     header = ["Solver", axis.title if axis else "", "n", "A", "B", change, "p", "Holm"]
     size = f", at the largest number of {lowered(axis.title)} in both" if axis else ""
     if timed:
-        ratio = ratio_text(median(one.b / one.a for one in effects))
+        ratio = ratio_text(median(b / a for a, b in (one.averages for one in effects)))
         note = f"B takes {ratio} times as long as A, median over {counted(len(effects), 'solver')}."
     else:
         test = "Welch's t-test" if found.unpaired else "Paired t-test"
         note = f"{test}; p-values by Holm's method. {how.words}" if how.tested else how.words
-    rows = [_cells(measure, one) for one in effects]
-    layout = Layout(f"{measure.caption}: {average} over trials{size}.", header, rows, [note])
+    caption = f"{measure.caption}: {average} over trials{size}."
+    layout = Layout(caption, header, [*map(_cells, effects)], [note])
     return layout.with_columns([True, axis is not None, *[True] * 4, how.tested, how.tested])
 
 
-def _cells(measure: Measure, one: Effect) -> list[Cell]:
+def _cells(one: Effect) -> list[Cell]:
+    measure, (a, b) = one.measure, one.averages
     if measure.unit == "seconds":
-        averages = [f"{value:,.{time_digits(value)}f}" for value in (one.a, one.b)]
-        change = ratio_text(one.b / one.a)
+        averages, change = [f"{v:,.{time_digits(v)}f}" for v in (a, b)], ratio_text(b / a)
     else:
-        averages = [f"{percents(measure, v):.{measure.digits + 1}f}" for v in (one.a, one.b)]
+        averages = [f"{percents(measure, v):.{measure.digits + 1}f}" for v in (a, b)]
         change = one.contrast.cell(measure)
-    number = str(one.n_a) if one.n_a == one.n_b else f"{one.n_a}+{one.n_b}"
+    number = "+".join(dict.fromkeys([str(len(one.a)), str(len(one.b))]))
     p_values = (one.contrast.p, one.holm)
     texts = [f"{one.size:,}", number, *averages, change, *map(p_text, p_values)]
-    values = [one.size, one.n_a, one.a, one.b, one.contrast.difference, *p_values]
+    values = [one.size, len(one.a), a, b, one.contrast.difference, *p_values]
     numbers = (Cell(text, value=value) for text, value in zip(texts, values, strict=True))
     return [Cell(one.name), *numbers]
 
@@ -404,8 +364,12 @@ def write_comparison(found: Comparison, folder: Path) -> list[Path]:
     """Write the tables of a comparison as CSV, Markdown and LaTeX, and return their paths."""
     paths = []
     for measure, effects in found.effects.items():
-        rows = [one._asdict() | one.contrast._asdict() for one in effects]
-        frame = pd.DataFrame(rows).drop(columns="contrast")
-        layout = _layout(found, measure, effects)
+        rows = [
+            {"name": one.name, "size": one.size, "n_a": len(one.a), "n_b": len(one.b)}
+            | dict(zip("ab", one.averages, strict=True))
+            | {"holm": one.holm, **one.contrast._asdict()}
+            for one in effects
+        ]
+        layout, frame = _layout(found, measure, effects), pd.DataFrame(rows)
         paths += write_table(Table(f"compare_{measure.name}", [layout], frame), folder / "tables")
     return paths

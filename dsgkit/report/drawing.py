@@ -64,16 +64,15 @@ def figure(
     draw: Callable[[Axes, Any], None],
     width: float | None = None,
     *,
-    labels: tuple[str, str] = ("", ""),
-    height: float = 0.0,
-    shared: Literal["", "y", "xy"] = "",
+    labels: tuple[str, str] = ("", ""),  # of the x and y axes
+    height: float = 0.0,  # of a panel in inches
+    shared: Literal["", "y", "xy"] = "",  # axes that are alike in all
     name_ends: bool = False,
 ) -> Figure:
     """Draw panels, each of its title and what ``draw`` draws of its content, with one legend.
 
     The width is by default a page; of a single panel it is a column, or a page with the names of
-    lines at their ends, for which a narrow figure has no room. ``labels`` are those of the x and y
-    axes, ``height`` is a panel's in inches, ``shared`` axes are alike in all.
+    lines at their ends, for which a narrow figure has no room.
     """
     is_narrow = width is not None and width < NARROW
     most = COLUMNS_IN_COLUMN if is_narrow else COLUMNS
@@ -172,19 +171,18 @@ def size_ticks(axes: Axes, sizes: Collection[int]) -> None:
     axes.set_xticks([], minor=True)
 
 
+Groups = Sequence[tuple[str, Mapping[str, Entry | None]]]  # heading, and entries by solver
+Ringed = Mapping[tuple[str, int], Sequence[bool]]  # which trials have a ring, by solver and size
+
+
 def boxes(
-    axes: Axes,
-    groups: Sequence[tuple[str, Mapping[str, Entry | None]]],
-    measure: Measure,
-    looks: Mapping[str, Look],
-    ringed: Mapping[tuple[str, int], Sequence[bool]],
+    axes: Axes, content: tuple[Groups, Ringed], measure: Measure, looks: Mapping[str, Look]
 ) -> None:
     """Draw a row for each solver below its group's heading, if any: a box, and a dot per trial.
 
-    With few trials, a bar at the median replaces the box. ``ringed`` are trials, by solver and
-    size, with a ring. A text says why a box is missing or, without a heading, at which size it is.
+    A text says why a box is missing or, without a heading, at which size it is.
     """
-    y, names = 0, {}
+    (groups, ringed), y, names = content, 0, {}
     note: dict[str, Any] = {"va": "center", "color": GREY, "fontsize": SMALL_FONT}
     note["transform"] = axes.get_yaxis_transform()
     for heading, group in groups:
@@ -216,7 +214,7 @@ def boxes(
 
 
 def _box(axes: Axes, y: float, values: Sequence[float], look: Look) -> None:
-    if len(values) < MIN_BOXED_TRIALS:
+    if len(values) < MIN_BOXED_TRIALS:  # a bar at the median
         axes.plot([median(values)] * 2, [y - 0.3, y + 0.3], color=look.color, linewidth=2)
     else:
         line = {"color": look.color, "linewidth": 0.9}
@@ -261,11 +259,7 @@ def failed(line: Sequence[Entry]) -> bool:
 def curve(
     axes: Axes, lines: Mapping[str, Sequence[Entry]], measure: Measure, looks: Mapping[str, Look]
 ) -> None:
-    """Draw each solver's medians over trials by size, with bars from the lowest to the highest.
-
-    If the size after a line's end failed, the line ends with a cross. A line without markers is of
-    fits that do not depend on the size. Scores are drawn side by side to show their bars.
-    """
+    """Draw each solver's medians over trials by size, with bars from the lowest to the highest."""
     spans = {
         name: {entry.size: _heights(measure, entry) for entry in line if entry.values}
         for name, line in lines.items()
@@ -276,6 +270,7 @@ def curve(
     is_time = measure.unit == "seconds"
     for place, (name, span) in enumerate(spans.items()):
         if span:
+            # scores are side by side to show their bars
             shift = 0.0 if is_time else SIDE_BY_SIDE * (place / max(1, len(lines) - 1) - 0.5)
             aside = ScaledTranslation(shift, 0, axes.figure.dpi_scale_trans)
             where: dict[str, Any] = {"transform": axes.transData + aside}
@@ -322,8 +317,7 @@ def _steps(run: Run, measure: Measure) -> pd.DataFrame:
 def along(run: Run, measure: Measure, size: int) -> dict[str, pd.DataFrame]:
     """Return each solver's means over trials at its checkpoints, by its name.
 
-    Columns are ``iteration``, ``seconds`` and ``value``, and its standard deviation ``std``. A
-    method without iterations has one row, of iteration 0.
+    With the standard deviation ``std``. A method without iterations has one row, of iteration 0.
     """
     fits = run.sized[(run.sized["ending"] == "ok") & (run.sized["size"] == size)]
     steps = fits[_FIT].merge(_steps(run, measure), on=_FIT)
@@ -344,17 +338,16 @@ def along(run: Run, measure: Measure, size: int) -> dict[str, pd.DataFrame]:
 
 def trace(
     axes: Axes,
-    means: Mapping[str, pd.DataFrame],
+    content: tuple[Mapping[str, pd.DataFrame], Container[str]],
     measure: Measure,
     looks: Mapping[str, Look],
-    ringed: Container[str] = (),
     x: Literal["seconds", "iteration"] = "seconds",
 ) -> None:
-    """Draw a measure along training, see `along`, with bars of a standard deviation.
+    """Draw a measure `along` training, with bars of a standard deviation, some solvers ringed.
 
-    At most `MARKS` checkpoints of a line have a marker and a bar, the last one among them. A method
-    without iterations is a point. ``ringed`` solvers have a ring around their end.
+    At most `MARKS` checkpoints of a line have a marker and a bar, the last one among them.
     """
+    means, ringed = content
     log = is_log(measure, [value for table in means.values() for value in table["value"]])
     axes.set(xscale="log", yscale="log" if log else "linear")
     for name, table in means.items():

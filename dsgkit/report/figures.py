@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from dsgkit.errors import ResultsError, nearest_or_all
 from dsgkit.experiment.runs import Run, distinct
@@ -31,42 +32,36 @@ def by_solver(run: Run, measure: Measure) -> dict[str, list[Entry]]:
     return lines
 
 
-def reading(way: str, runs: Sequence[Run], measure: Measure, shown: Iterable[Entry] = ()) -> str:
-    """Return how to read a figure: what its points and bars are, over how many trials.
+def _trials(shown: Iterable[Entry]) -> tuple[str, int]:
+    """Return in words over how many trials entries are, and the largest number."""
+    counts = {len(entry.values) for entry in shown} - {0}
+    most = max(counts, default=0)
+    return f"{from_to(counts, ' to ')} trials" if most > 1 else "one trial", most
 
-    The trials are those of the ``shown`` entries, by default of those that the runs' figure shows.
-    """
-    every = [*shown] or [entry for run in runs for entry in _shown(way, run, runs, measure)]
-    counts = {len(entry.values) for entry in every} - {0}
-    trials = f"{from_to(counts, ' to ')} trials" if counts - {1} else "one trial"
-    if way == "boxplot":
-        boxed = max(counts, default=0) >= drawing.MIN_BOXED_TRIALS
-        what = "boxes show their quartiles and median" if boxed else "bars show their median"
-        return f"Dots are {trials} per solver; {what}."
-    if way == "trace":
-        return f"Means over {trials}; bars show one standard deviation."
+
+def boxplot_words(shown: Iterable[Entry]) -> str:
+    """Return how to read box plots of some entries."""
+    trials, most = _trials(shown)
+    boxed = most >= drawing.MIN_BOXED_TRIALS
+    what = "boxes show their quartiles and median" if boxed else "bars show their median"
+    return f"Dots are {trials} per solver; {what}."
+
+
+def curve_words(runs: Sequence[Run], measure: Measure) -> str:
+    """Return how to read the curves of some runs."""
+    lines = [line for run in runs for line in by_solver(run, measure).values()]
+    trials, _ = _trials(entry for line in lines for entry in line)
     threads = {n for run in runs for n in run.fits["timing.threads"].dropna()}
     clock = "processor time on one thread, " if measure.clock and threads == {1} else ""
     ends = "fastest to the slowest" if measure.unit == "seconds" else "lowest to the highest"
-    lines = [line for run in runs for line in by_solver(run, measure).values()]
-    cross = any(drawing.failed(line) and any(entry.values for entry in line) for line in lines)
     text = f"Medians over {trials}, {clock}with bars from the {ends}."
+    cross = any(drawing.failed(line) and any(entry.values for entry in line) for line in lines)
     return f"{text} Where a line ends at a cross, the next size failed." if cross else text
 
 
-def _shown(way: str, run: Run, runs: Sequence[Run], measure: Measure) -> list[Entry]:
-    every = entries(run, measure)
-    if way == "boxplot":
-        return frame.largest(every)
-    if way == "trace":
-        sizes = _traced_sizes(run, runs, measure)
-        return [entry for entry in every if entry.size in sizes]
-    return every
-
-
-def _traced_sizes(run: Run, runs: Sequence[Run], measure: Measure) -> list[int]:
-    """Return the sizes with a panel: every one, of several runs the largest."""
-    return drawing.traced_sizes(run, measure)[-1 if len(runs) > 1 else 0 :]
+def trace_words(shown: Iterable[Entry]) -> str:
+    """Return how to read lines along training, of some entries."""
+    return f"Means over {_trials(shown)[0]}; bars show one standard deviation."
 
 
 class Drawing(NamedTuple):
@@ -82,79 +77,64 @@ def _title(run: Run, runs: Sequence[Run], at: str = "") -> str:
     return ", ".join(filter(None, [run.heading * (len(runs) > 1), at]))
 
 
-def _draw_boxes(runs: Sequence[Run], measure: Measure, width: float | None) -> Figure:
-    names, panels = frame.solver_names(runs), []
+# the end of a figure's caption, its panels with their titles, how they are drawn, and options
+Parts = tuple[str, list[tuple[str, Any]], Callable[..., None], dict[str, Any]]
+
+
+def _boxplot(runs: Sequence[Run], measure: Measure) -> Parts:
+    names, axis = frame.solver_names(runs), lowered(axis_title(runs))
+    shown = [frame.largest(entries(run, measure)) for run in runs]
+    panels: list[tuple[str, Any]] = []
+    for run, of_run in zip(runs, shown, strict=True):
+        found = {entry.name: entry for entry in of_run}
+        panels.append((_title(run, runs), ([("", {name: found.get(name) for name in names})], {})))
+    at = f", at each solver's largest finished number of {axis}" if axis else ""
+    words = f"{at}. {boxplot_words(itertools.chain(*shown))}"
+    look: dict[str, Any] = {"labels": (measure.axis_label, ""), "shared": "y"}
+    look["height"] = drawing.rows_height(names)
+    return words, panels, drawing.boxes, look
+
+
+def _curve(runs: Sequence[Run], measure: Measure) -> Parts:
+    panels, axis = [(_title(run, runs), by_solver(run, measure)) for run in runs], axis_title(runs)
+    at = f" against the number of {lowered(axis)}" if axis else ""
+    look = {"labels": (axis, measure.axis_label), "name_ends": len(runs) == 1}
+    return f"{at}. {curve_words(runs, measure)}", panels, drawing.curve, look
+
+
+def _trace(runs: Sequence[Run], measure: Measure) -> Parts:
+    panels, shown = [], []
     for run in runs:
-        found = {entry.name: entry for entry in frame.largest(entries(run, measure))}
-        panels.append((_title(run, runs), [("", {name: found.get(name) for name in names})]))
-    draw = partial(drawing.boxes, measure=measure, looks=looks_of(runs), ringed={})
-    height, labels = drawing.rows_height(names), (measure.axis_label, "")
-    return drawing.figure(panels, draw, width, labels=labels, height=height, shared="y")
-
-
-def _draw_curves(runs: Sequence[Run], measure: Measure, width: float | None) -> Figure:
-    panels = [(_title(run, runs), by_solver(run, measure)) for run in runs]
-    draw = partial(drawing.curve, measure=measure, looks=looks_of(runs))
-    labels = axis_title(runs), measure.axis_label
-    return drawing.figure(panels, draw, width, labels=labels, name_ends=len(runs) == 1)
-
-
-def _draw_traces(runs: Sequence[Run], measure: Measure, width: float | None) -> Figure:
-    panels = []
-    for run in runs:
-        for size in _traced_sizes(run, runs, measure):
+        # a panel for every size, of several runs the largest
+        for size in drawing.traced_sizes(run, measure)[-1 if len(runs) > 1 else 0 :]:
             at = f"{short_count(size)} {run.axis.noun}" if run.axis else ""
-            panels.append((_title(run, runs, at), drawing.along(run, measure, size)))
-    draw = partial(drawing.trace, measure=measure, looks=looks_of(runs))
-    return drawing.figure(panels, draw, width, labels=(TIME.axis_label, measure.axis_label))
+            panels.append((_title(run, runs, at), (drawing.along(run, measure, size), ())))
+            shown += [entry for entry in entries(run, measure) if entry.size == size]
+    labels = {"labels": (TIME.axis_label, measure.axis_label)}
+    return f" against training time. {trace_words(shown)}", panels, drawing.trace, labels
 
 
 def setting_words(runs: Sequence[Run]) -> str:
-    """Return the sentences of captions on the setting of all fits, and on frame.progress."""
+    """Return the sentences of captions on the setting of all fits, and on those to come."""
     setting = frame.settings(runs)
     left = "; ".join(f"{run.heading}: {text}" for run in runs if (text := frame.progress(run)))
     return f" Setting: {setting}." * bool(setting) + f" Unfinished: {left}." * bool(left)
 
 
-class _Kind(NamedTuple):
-    """A kind of figure of a measure: whether a run has values, how it is drawn, and of what."""
-
-    has: Callable[[Run, Measure], bool]
-    draw: Callable[[Sequence[Run], Measure, float | None], Figure]
-    about: str
-
-
-KINDS = {
-    "boxplot": _Kind(
-        lambda run, measure: bool(sizes_with(run, measure)),
-        _draw_boxes,
-        ", at each solver's largest finished number of {axis}",
-    ),
-    "curve": _Kind(
-        lambda run, measure: len(sizes_with(run, measure)) > 1,
-        _draw_curves,
-        " against the number of {axis}",
-    ),
-    "trace": _Kind(
-        lambda run, measure: bool(drawing.traced_sizes(run, measure)),
-        _draw_traces,
-        " against training time",
-    ),
+KINDS: dict[str, tuple[Callable[..., Parts], Callable[[Run, Measure], bool]]] = {
+    "boxplot": (_boxplot, lambda run, measure: bool(sizes_with(run, measure))),
+    "curve": (_curve, lambda run, measure: len(sizes_with(run, measure)) > 1),
+    "trace": (_trace, lambda run, measure: bool(drawing.traced_sizes(run, measure))),
 }
+"""Figures of a measure, and whether a run has values for one."""
 
 
 def wanted_figures(
     runs: Sequence[Run], only: Sequence[str] = (), width: float | None = None
 ) -> list[Drawing]:
-    """Return the named figures; by default those that configs ask for and that have values.
+    """Return the named figures, or those of an output; by default all that configs ask for.
 
-    The name of an output stands for all its figures. Pictures of clusterings are a figure per run;
-    those of several runs are made by name only.
-
-    Raises
-    ------
-    ResultsError
-        If a named figure is unknown or has no value.
+    Pictures of clusterings are a figure per run; those of several runs are made by name only.
     """
     known = _known(runs, width)
     asked = [one for one in frame.outputs_asked(runs) if len(runs) == 1 or one != PICTURES]
@@ -178,13 +158,13 @@ def _known(
     known: dict[str, tuple[str, Callable[[], Drawing] | None]] = {}
     measures = dict.fromkeys(measure for run in runs for measure in run.task.measures)
     swept = any(run.axis for run in runs)
-    for way, kind in KINDS.items():
+    for way, (_, has) in KINDS.items():
         # beside the box of a trivial solver, the others would be lines
         drawn = [*map(_without_trivial, runs)] if way == "boxplot" else runs
         own = [m for m in measures if f"{m.output}_{way}" in outputs_of([m], swept=swept)]
         names = distinct(f"{measure.file}_{way}" for measure in own)
         for name, measure in zip(names, own, strict=True):
-            shown = [run for run in drawn if frame.shows(run, measure) and kind.has(run, measure)]
+            shown = [run for run in drawn if frame.shows(run, measure) and has(run, measure)]
             make = partial(_drawing, name, way, shown, measure, width) if shown else None
             known[name] = f"{measure.output}_{way}", make
     kept = [run for run in runs if (run.fits["artefact"] != "").any()]
@@ -201,16 +181,32 @@ def _without_trivial(run: Run) -> Run:
 def _drawing(
     name: str, way: str, runs: Sequence[Run], measure: Measure, width: float | None
 ) -> Drawing:
-    axis, kind = lowered(axis_title(runs)), KINDS[way]
-    about = kind.about.format(axis=axis) if axis or way == "trace" else ""
-    text = f"{measure.caption}{about}. {reading(way, runs, measure)}{setting_words(runs)}"
-    return Drawing(name, text, partial(kind.draw, runs, measure, width))
+    words, panels, draw, look = KINDS[way][0](runs, measure)
+    draw = partial(draw, measure=measure, looks=looks_of(runs))
+    text = f"{measure.caption}{words}{setting_words(runs)}"
+    return Drawing(name, text, partial(drawing.figure, panels, draw, width, **look))
 
 
 def _pictures(name: str, run: Run, width: float | None) -> Drawing:
     found = clusters.pictures_of(run)
     text = f"{clusters.caption(found.values())}{setting_words([run])}"
     return Drawing(name, text, partial(clusters.draw_pictures, [*found.items()], width))
+
+
+def draw_figures(
+    runs: Sequence[Run],
+    folder: Path,
+    only: Sequence[str] = (),
+    formats: Sequence[str] = ("pdf", "png"),
+    width: float | None = None,
+) -> list[Path]:
+    """Draw `wanted_figures` into ``figures/`` in a folder, and return their paths."""
+    frame.check_recorded(runs)
+    if not any(map(frame.finished, runs)):
+        folders = ", ".join(str(run.folder) for run in runs)
+        raise ResultsError(f"{folders}: no fit has finished, so there is nothing to draw")
+    figures, to = wanted_figures(runs, only, width), folder / "figures"
+    return [path for figure in figures for path in save(figure.draw(), to / figure.name, formats)]
 
 
 NO_DATE: dict[str, dict[str, None]] = {

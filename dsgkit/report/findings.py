@@ -36,7 +36,16 @@ from dsgkit.report.numbers import (
     seconds_text,
     value_text,
 )
-from dsgkit.report.stats import LEVEL, Contrast, Gain, gain_measures, gains, holm, inference, pairs
+from dsgkit.report.stats import (
+    LEVEL,
+    Contrast,
+    Effect,
+    gain_measures,
+    gains,
+    holm,
+    inference,
+    pairs,
+)
 from dsgkit.tasks.measures import TIME, TRIVIAL, Measure, place_asked
 from dsgkit.text import paragraph
 
@@ -59,11 +68,7 @@ NO_BASELINE = (
 
 
 def findings(run: Run) -> list[Finding]:
-    """Return the findings on a run, the most important first.
-
-    While fits are to come, no solver is called the best. Solvers with data that no user has are
-    not ranked.
-    """
+    """Return the findings on a run; while fits are to come, no solver is called the best."""
     if not finished(run):
         return [Finding("progress", "No fit has finished."), *_endings(run)]
     if to_come := progress(run):
@@ -74,10 +79,7 @@ def findings(run: Run) -> list[Finding]:
 
 
 def findings_text(run: Run, width: int, *, without: Sequence[str] = ()) -> str:
-    """Return the findings on a run for a terminal with ``width`` columns.
-
-    Findings past `MAX_FINDING_LINES` are only counted.
-    """
+    """Return the findings on a run for a terminal; those past `MAX_FINDING_LINES` are counted."""
     sentences = [one.sentence for one in findings(run) if one.kind not in without]
     lines = [f"Findings on {run.heading}:"]
     for number, sentence in enumerate(sentences):
@@ -189,14 +191,14 @@ def _at(run: Run, entry: Entry, where: str = "") -> str:
 
 
 def _gain_texts(
-    measure: Measure, against: str, members: Sequence[Gain], *, tested: bool
+    measure: Measure, against: str, members: Sequence[Effect], *, tested: bool
 ) -> Iterator[str]:
     """Yield the gains of solvers; if tested, of those that are better, worse or neither."""
     higher, lower = f"Significantly higher {measure.word}", f"Significantly lower {measure.word}"
     better, worse = (higher, lower) if measure.better == "higher" else (lower, higher)
     no = f"No significant difference in {measure.word}"
     heads = {better: "than", worse: "than", no: "from"} if tested else {measure.heading: "over"}
-    groups: dict[str, list[Gain]] = {head: [] for head in heads}
+    groups: dict[str, list[Effect]] = {head: [] for head in heads}
     for gain in members:
         how = better if gain.contrast.difference > 0 else worse
         groups[(how if gain.significant else no) if tested else measure.heading].append(gain)

@@ -35,28 +35,14 @@ _FORMULA = re.compile(r"\s*([=@]|[-+](?![\d.]+(e-?\d+)?$))")  # what spreadsheet
 
 @dataclass(frozen=True)
 class Cell:
-    """One entry of a table.
-
-    Attributes
-    ----------
-    note : str
-        A remark.
-    best : bool
-        Whether it is the best of its group.
-    value : float or None
-        The number in the text, for sorting.
-    link : str
-        Target of a link on a page.
-    mark : str
-        A sign after the text, explained by a footnote.
-    """
+    """One entry of a table."""
 
     text: str
     note: str = ""
-    best: bool = False
-    value: float | None = None
-    link: str = ""
-    mark: str = ""
+    best: bool = False  # of its group
+    value: float | None = None  # the number in the text, for sorting
+    link: str = ""  # target of a link on a page
+    mark: str = ""  # a sign after the text, explained by a footnote
 
     def __post_init__(self) -> None:
         for name in ("text", "note"):
@@ -65,29 +51,15 @@ class Cell:
 
 @dataclass(frozen=True)
 class Layout:
-    """A table of text.
+    """A table of text."""
 
-    Attributes
-    ----------
-    caption : str
-        One sentence.
-    header, rows : sequence of str, sequence of sequences of Cell
-    footnotes : sequence of str
-    best_means : str
-        Meaning of a marked entry.
-    about : str
-        Dataset and setting of all fits, for where they do not stand already.
-    aside : bool
-        Whether it is shown only by name, and folded on a page.
-    """
-
-    caption: str
+    caption: str  # one sentence
     header: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     footnotes: Sequence[str] = ()
-    best_means: str = "best"
-    about: str = ""
-    aside: bool = False
+    best_means: str = "best"  # meaning of a marked entry
+    about: str = ""  # dataset and setting of all fits, for where they do not stand already
+    aside: bool = False  # shown only by name, and folded on a page
 
     def __post_init__(self) -> None:
         for name in ("caption", "about"):
@@ -155,10 +127,7 @@ def escape_markdown(text: str) -> str:
 
 
 def latex(layout: Layout) -> str:
-    """Return a LaTeX ``tabular`` with booktabs rules, the best entries in bold.
-
-    Caption and notes are comments.
-    """
+    """Return a LaTeX ``tabular`` with booktabs rules; caption and notes are comments."""
     lines = [
         r"% needs \usepackage{booktabs}",
         f"% {layout.full_caption}",

@@ -16,44 +16,31 @@ from dsgkit.tasks.measures import Measure
 
 
 class Entry(NamedTuple):
-    """The trials of one solver at one size: a row of `entries`.
-
-    ``values`` has one number per finished trial, and ``others`` counts how the rest ended.
-    ``centre`` is the median of times, else the mean; ``low`` and ``high`` are the ends of the
-    values, for the time of a single trial those of its repeats. ``ending`` is ``ok``, or the most
-    frequent other one. ``level`` says that the fits do not depend on the size, and ``competes``
-    that the solver can be called the best: False if it had data that no user has.
-    """
+    """The trials of one solver at one size: a row of `entries`."""
 
     solver: str
     name: str
     size: int
-    full: bool
-    values: tuple[float, ...]
+    values: tuple[float, ...]  # of the finished trials
     planned: int
-    centre: float
+    centre: float  # the median of times, else the mean
     mean: float
     std: float
-    low: float
+    low: float  # the ends of the values, for the time of a single trial those of its repeats
     high: float
-    ending: str
-    others: Counter[str]
+    ending: str  # "ok", or the most frequent other one
+    others: Counter[str]  # how unfinished trials ended
     remarks: Counter[str]
     needed: float
     disturbed: int
-    level: bool
-    competes: bool
+    level: bool  # the fits do not depend on the size
+    competes: bool  # the solver can be called the best: it had no data that no user has
 
     @property
     def partial(self) -> str:
         """``7/10`` if only some of the trials finished, else empty."""
         n = len(self.values)
         return f"{n}/{self.planned}" if 0 < n < self.planned else ""
-
-    @property
-    def to_come(self) -> int:
-        """The number of planned trials that are not yet run."""
-        return self.others[TO_COME]
 
 
 def entries(run: Run, measure: Measure) -> list[Entry]:
@@ -68,8 +55,7 @@ def entries(run: Run, measure: Measure) -> list[Entry]:
     ranges = fits.get(f"timing.range.{measure.clock}") if measure.clock else None
     result = []
     for key, name in run.names.items():
-        told = oracle_data(run, key)
-        for size, full in sizes.items():
+        for size in sizes:
             rows = groups.get((key, size), np.array([], int))
             endings = known["ending"][rows]
             done = rows[(endings == "ok") & ~np.isnan(values[rows])]
@@ -89,7 +75,6 @@ def entries(run: Run, measure: Measure) -> list[Entry]:
                     key,
                     name,
                     size,
-                    full,
                     tuple(found.tolist()),
                     planned,
                     float(np.median(found)) if timed and len(found) else mean,
@@ -103,7 +88,7 @@ def entries(run: Run, measure: Measure) -> list[Entry]:
                     float(pd.Series(known["needed"][rows]).max()),
                     int(known["disturbed"][done].sum()) if measure.clock else 0,
                     bool(known["level"][rows].any()),
-                    bool(measure.unit) or not (run.task.oracle or told),
+                    bool(measure.unit) or not (run.task.oracle or oracle_data(run, key)),
                 )
             )
     return result

@@ -43,10 +43,7 @@ _DISTURBED = (
 
 
 def measure_table(runs: Sequence[Run], name: str, measures: Sequence[Measure]) -> Table:
-    """Return the tables of measures: of solvers by sizes or, for several runs, of runs by solvers.
-
-    Measures without a better side stand aside if others of one run have one.
-    """
+    """Return the tables of measures: solvers by sizes or, for several runs, runs by solvers."""
     main = [m for m in measures if m.better] or [m for m in measures if m.tally] or measures
     layouts, data = [], []
     for measure in measures:
@@ -132,13 +129,10 @@ def _row(run: Run, measure: Measure, entry: Entry) -> dict[str, object]:
 def entry_cells(
     measure: Measure, row: Sequence[Entry | None], *, sized: bool = False, contest: bool = True
 ) -> list[Cell]:
-    """Return the cells of competing entries, the best marked; a dash for None.
-
-    ``sized`` adds each entry's size. Nothing is the best without ``contest``, among times at
-    different sizes, or while fits are still to come.
-    """
+    """Return the cells of competing entries, with their sizes if ``sized``; a dash for None."""
     known = [entry for entry in row if entry]
-    contest = contest and len(row) > 1 and not any(entry.to_come for entry in known)
+    # nothing is the best among times at different sizes, or while fits are still to come
+    contest = contest and len(row) > 1 and not any(entry.others[TO_COME] for entry in known)
     contest = contest and not (sized and measure.unit == "seconds")
     best = _best(measure, known) if contest and measure.better else []
     return [_cell(measure, one, one in best, sized) if one else Cell(NO_VALUE) for one in row]

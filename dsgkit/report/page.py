@@ -36,17 +36,7 @@ OUTCOMES = ("Planned", "Finished", "Limits met", "Failed", "Not run")
 def page_text(runs: Sequence[Run], missing: Sequence[tuple[str, str]] = ()) -> str:
     """Return one HTML file; equal results give equal text.
 
-    Parameters
-    ----------
-    runs : sequence of Run
-        Several have an overview before their sections.
-    missing : sequence of (str, str)
-        Names of experiments without results, and reasons.
-
-    Raises
-    ------
-    ResultsError
-        If there is nothing to show.
+    It also names experiments without results, which are ``missing``, and why.
     """
     check_named([*runs, *missing])
     sections = [_section(run, number) for number, run in enumerate(runs, start=1)]
@@ -141,10 +131,7 @@ def _pictures(runs: Sequence[Run]) -> list[Context]:
 
 
 def cells_by_outcome(run: Run) -> dict[str, int]:
-    """Return the numbers of a run's cells by `OUTCOMES`.
-
-    Limits include problems without a solution.
-    """
+    """Return the numbers of cells by `OUTCOMES`; limits include problems without a solution."""
     planned = [one.loc[one["trial"] >= 0, "ending"] for one in (run.fits, run.searches)]
     endings = Counter(ending for one in planned for ending in one)
     ok, left = endings["ok"], endings[TO_COME]

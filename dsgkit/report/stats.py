@@ -11,7 +11,7 @@ import pandas as pd
 
 from dsgkit.experiment.runs import Run
 from dsgkit.linalg import Array
-from dsgkit.report.frame import full_at, measures_of, progress, shows
+from dsgkit.report.frame import full_at, measures_of, shows
 from dsgkit.report.numbers import percents
 from dsgkit.tasks.measures import Measure
 
@@ -93,15 +93,12 @@ def contrast(a: Array, b: Array, *, paired: bool = True, ratio: float = 0.0) -> 
 
 
 class Inference(NamedTuple):
-    """What the differences of a run's trials are about, in words, and what they allow.
-
-    ``ratio`` is that of `contrast`.
-    """
+    """What the differences of a run's trials are about, in words, and what they allow."""
 
     words: str
     tested: bool = True
     has_interval: bool = True
-    ratio: float = 0.0
+    ratio: float = 0.0  # of `contrast`
 
     def contrast(self, a: Array, b: Array, *, paired: bool = True) -> Contrast:
         """Return the contrast of trials without what they do not allow."""
@@ -152,40 +149,43 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     return adjusted
 
 
-class Gain(NamedTuple):
-    """The gain of a solver over the one that its config compares it with, at one size.
+class Effect(NamedTuple):
+    """How the values b of a solver's trials differ from a, at one size.
 
-    ``values`` has it for each trial that both finished, above 0 where the solver is better.
-    ``holm`` is the p-value at the largest size that both finished, adjusted for all solvers; None
-    at other sizes, which are not tested.
+    Those are values of the solver that its config compares it with, or of its own in another run.
     """
 
     run: Run
+    measure: Measure
     name: str
-    against: str
     size: int
-    full: bool
-    values: Array
+    a: Array
+    b: Array
     contrast: Contrast
-    is_last: bool
-    holm: float | None = None
+    against: str = ""
+    is_last: bool = True  # at the largest size in both; others are not tested
+    holm: float | None = None  # p-value adjusted for all solvers
 
     @property
-    def wins(self) -> int:
-        """The number of trials in which the solver is better."""
-        return int((self.values > 0).sum())
+    def averages(self) -> tuple[float, float]:
+        """The medians of times, else the means."""
+        average = np.median if self.measure.unit == "seconds" else np.mean
+        return float(average(self.a)), float(average(self.b))
 
     @property
     def significant(self) -> bool:
-        """Whether it differs significantly, and no fit of the run is to come."""
-        return self.holm is not None and self.holm < LEVEL and not progress(self.run)
+        return self.holm is not None and self.holm < LEVEL
 
 
-def gains(runs: Iterable[Run], measure: Measure) -> list[Gain]:
-    """Return the gains in a measure of every solver that is compared with another one, by size."""
-    found = [gain for run in runs if shows(run, measure) for gain in _gains(run, measure)]
-    adjusted = holm([gain.contrast.p if gain.is_last else None for gain in found])
-    return [gain._replace(holm=p) for gain, p in zip(found, adjusted, strict=True)]
+def adjusted(effects: Sequence[Effect]) -> list[Effect]:
+    """Return effects with p-values that are adjusted for all of them."""
+    p_values = holm([one.contrast.p if one.is_last else None for one in effects])
+    return [one._replace(holm=p) for one, p in zip(effects, p_values, strict=True)]
+
+
+def gains(runs: Iterable[Run], measure: Measure) -> list[Effect]:
+    """Return the effects, above 0 if better, of solvers that are compared with others, by size."""
+    return adjusted([one for run in runs if shows(run, measure) for one in _gains(run, measure)])
 
 
 def gain_measures(runs: Iterable[Run]) -> list[Measure]:
@@ -193,9 +193,8 @@ def gain_measures(runs: Iterable[Run]) -> list[Measure]:
     return [measure for measure in measures_of(runs) if measure.better and not measure.unit]
 
 
-def _gains(run: Run, measure: Measure) -> Iterator[Gain]:
-    sign = 1 if measure.better == "higher" else -1
-    sizes, how = full_at(run), inference(run)
+def _gains(run: Run, measure: Measure) -> Iterator[Effect]:
+    sign, how = 1 if measure.better == "higher" else -1, inference(run)
     compared = [
         (spec.against, key)
         for key, spec in run.solvers.items()
@@ -204,9 +203,9 @@ def _gains(run: Run, measure: Measure) -> Iterator[Gain]:
     for (against, key), both in zip(compared, pairs(run, measure, compared), strict=True):
         for size, of in both.groupby("size"):
             a, b = (sign * of[side].to_numpy() for side in ("a", "b"))
-            last = size == both["size"].max()
-            names, n = (run.names[key], run.names[against]), int(size)
-            yield Gain(run, *names, n, sizes[n], b - a, how.contrast(a, b), last)
+            change, last = how.contrast(a, b), size == both["size"].max()
+            names = run.names[key], run.names[against]
+            yield Effect(run, measure, names[0], int(size), a, b, change, names[1], last)
 
 
 def pairs(run: Run, measure: Measure, solvers: Iterable[tuple[str, str]]) -> Iterator[pd.DataFrame]:

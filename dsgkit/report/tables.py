@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -15,14 +15,16 @@ from dsgkit.report.formats import Cell, Layout, Table, write_table
 from dsgkit.report.frame import (
     about,
     check_recorded,
+    full_at,
     measures_of,
     outputs_asked,
+    progress,
     size_text,
 )
 from dsgkit.report.measure_tables import measure_table
 from dsgkit.report.numbers import p_text
 from dsgkit.report.published import published_table
-from dsgkit.report.stats import LEVEL, Gain, gain_measures, gains, inference
+from dsgkit.report.stats import LEVEL, Effect, gain_measures, gains, inference
 from dsgkit.report.terminal import plain
 from dsgkit.tasks.measures import GAINS, PARAMS_TABLE, PUBLISHED_TABLE, Measure
 from dsgkit.text import DEFAULT_WIDTH
@@ -31,17 +33,10 @@ Maker = Callable[[], Table]
 
 
 def wanted_tables(runs: Sequence[Run], only: Sequence[str] = ()) -> list[tuple[str, Maker]]:
-    """Return the named tables, by default those that configs ask for, with their makers.
+    """Return the named tables with their makers.
 
-    For one run these are the tables in its config's ``outputs``, also by official test rows if
-    there are any; the gains if solvers are compared with another one; published values if there
-    are any; and chosen hyper-parameters. For several runs, they are the tables that any of them
-    asks for, each solver at its largest finished size.
-
-    Raises
-    ------
-    ResultsError
-        If nothing is recorded, or a table is unknown or has no values.
+    By default those that configs ask for, and of gains, published values and, for one run, chosen
+    hyper-parameters, if there are any.
     """
     check_recorded(runs)
     files: dict[str, list[Measure]] = {}
@@ -68,20 +63,13 @@ def wanted_tables(runs: Sequence[Run], only: Sequence[str] = ()) -> list[tuple[s
 
 
 def write_tables(runs: Sequence[Run], folder: Path, only: Sequence[str] = ()) -> list[Path]:
-    """Write tables as CSV, Markdown and LaTeX to ``tables/`` in a folder and return their paths.
-
-    They are those of `wanted_tables`.
-    """
+    """Write `wanted_tables` as CSV, Markdown and LaTeX to ``tables/`` in a folder."""
     made = [make() for _, make in wanted_tables(runs, only)]
     return [path for one in made if one.layouts for path in write_table(one, folder / "tables")]
 
 
 def text_tables(runs: Sequence[Run], only: Sequence[str] = (), width: int = DEFAULT_WIDTH) -> str:
-    """Return tables for a terminal of ``width`` columns, by default those that configs ask for.
-
-    Without names, parts that stand aside are left out; if configs ask for figures only, all
-    measures are shown.
-    """
+    """Return `wanted_tables` for a terminal; if configs ask for figures only, of all measures."""
     layouts = [layout for _, make in wanted_tables(runs, only) for layout in make().layouts]
     shown = [layout for layout in layouts if only or not layout.aside]
     if not shown and not only:
@@ -97,21 +85,22 @@ def gain_table(runs: Sequence[Run]) -> Table:
     """
     measures, asked = gain_measures(runs), outputs_asked(runs)
     main = [one for one in measures if f"{one.output}_table" in asked] or measures
-    found = [(measure, gain) for measure in measures for gain in gains(runs, measure)]
-    found = [(measure, gain) for measure, gain in found if gain.is_last or len(runs) == 1]
+    found = [gain for measure in measures for gain in gains(runs, measure)]
+    found = [gain for gain in found if gain.is_last or len(runs) == 1]
     drawn = any(run.axis and run.axis.drawn for run in runs)
-    parts: dict[bool, list[tuple[Measure, Gain]]] = {False: [], True: []}
-    for measure, gain in found:
-        parts[not (gain.is_last or drawn) or measure not in main].append((measure, gain))
+    parts: dict[bool, list[Effect]] = {False: [], True: []}
+    for gain in found:
+        parts[not (gain.is_last or drawn) or gain.measure not in main].append(gain)
     layouts = [_gains(runs, some, further) for further, some in parts.items() if some]
-    return Table(GAINS, layouts, pd.DataFrame([_gain_row(*one) for one in found]))
+    return Table(GAINS, layouts, pd.DataFrame(map(_gain_row, found)))
 
 
-def _gains(runs: Sequence[Run], found: Sequence[tuple[Measure, Gain]], further: bool) -> Layout:
+def _gains(runs: Sequence[Run], found: Sequence[Effect], further: bool) -> Layout:
     """Return gains, a row each."""
-    over = list(dict.fromkeys(gain.against for _, gain in found))
+    over = list(dict.fromkeys(gain.against for gain in found))
     hows = {run.heading: inference(run) for run in runs}
-    tested = any(gain.is_last and hows[gain.run.heading].tested for _, gain in found)
+    full = {run.heading: full_at(run) for run in runs}
+    tested = any(gain.is_last and hows[gain.run.heading].tested for gain in found)
     swept = any(run.axis for run in runs)
     notes = ["Better in: trials, of those that both finished, in which the solver is better."]
     if tested:
@@ -123,12 +112,12 @@ def _gains(runs: Sequence[Run], found: Sequence[tuple[Measure, Gain]], further: 
         said.setdefault(how.words, []).append(heading)
     alike = len(said) == 1
     notes += (words if alike else f"{', '.join(of)}: {words}" for words, of in said.items())
-    gain = "Gain [95%]" if any(how.has_interval for how in hows.values()) else "Gain"
+    head = "Gain [95%]" if any(how.has_interval for how in hows.values()) else "Gain"
     layout = Layout(
         f"{'Further gains' if further else 'Gains'} over {' or '.join(over)}: mean over trials, "
         "above 0 where better.",
-        ["Measure", "Dataset", "Solver", "Over", "Rows", gain, "p", "Better in"],
-        [_gain_cells(measure, gain) for measure, gain in found],
+        ["Measure", "Dataset", "Solver", "Over", "Rows", head, "p", "Better in"],
+        [_gain_cells(gain, full[gain.run.heading]) for gain in found],
         notes,
         best_means=f"better at the {LEVEL:.0%} level",
         about=about(runs),
@@ -138,34 +127,35 @@ def _gains(runs: Sequence[Run], found: Sequence[tuple[Measure, Gain]], further: 
     return layout.with_columns([True, several[0], True, several[1], swept, True, tested, True])
 
 
-def _gain_cells(measure: Measure, gain: Gain) -> list[Cell]:
-    difference = gain.contrast.difference
-    best = gain.significant and difference > 0
+def _gain_cells(gain: Effect, full: Mapping[int, bool]) -> list[Cell]:
+    measure, difference = gain.measure, gain.contrast.difference
+    wins, n = (gain.b > gain.a).sum(), len(gain.a)
+    best = gain.significant and difference > 0 and not progress(gain.run)
     return [
         Cell(f"{measure.heading} (%)" if measure.percent else measure.heading),
         *map(Cell, (gain.run.heading, gain.name, gain.against)),
-        Cell(size_text(gain.size, gain.full), value=gain.size),
+        Cell(size_text(gain.size, full[gain.size]), value=gain.size),
         Cell(gain.contrast.cell(measure), best=best, value=difference),
         Cell(p_text(gain.holm), value=gain.holm),
-        Cell(f"{gain.wins}/{len(gain.values)}", value=gain.wins / len(gain.values)),
+        Cell(f"{wins}/{n}", value=wins / n),
     ]
 
 
-def _gain_row(measure: Measure, gain: Gain) -> dict[str, object]:
+def _gain_row(gain: Effect) -> dict[str, object]:
     """Return a gain as tidy data, numbers unrounded."""
     low, high = gain.contrast.interval or (None, None)
     return {
         "dataset": gain.run.title,
-        "measure": measure.name,
+        "measure": gain.measure.name,
         "solver": gain.name,
         "against": gain.against,
         **({gain.run.axis.name: gain.size} if gain.run.axis else {}),
-        "trials": len(gain.values),
+        "trials": len(gain.a),
         "gain": gain.contrast.difference,
         "interval_low": low,
         "interval_high": high,
         "p": gain.contrast.p if gain.is_last else None,
         "holm": gain.holm,
-        "wins": gain.wins,
-        "losses": int((gain.values < 0).sum()),
+        "wins": (gain.b > gain.a).sum(),
+        "losses": (gain.b < gain.a).sum(),
     }

@@ -8,16 +8,17 @@ import pytest
 from dsgkit.data.catalogue import DATASETS
 from dsgkit.errors import DsgError, ResultsError
 from dsgkit.papers.figures import (
-    Figures,
-    all_papers,
+    Shown,
     chosen,
     config_of,
+    figures_of,
     fill,
     listing,
     read_needed,
 )
 from dsgkit.papers.judge import Kept
 from dsgkit.papers.printed_figures import make, written
+from dsgkit.papers.schema import papers
 from dsgkit.published import rows_of as csv_rows
 from dsgkit.report.formats import Table, markdown
 from dsgkit.tasks import base as tasks
@@ -26,7 +27,7 @@ from tests.papers.judged import config_named, run_of, write_kept
 from tests.report.runs import lines
 
 ROOT = Path(__file__).parents[2]
-EVERY = [(paper, shown) for paper in all_papers() for shown in paper.figures]
+EVERY = [(paper, shown) for paper in papers() for shown in figures_of(paper.key).values()]
 IDS = [f"{paper.key}-{shown.number}" for paper, shown in EVERY]
 VALUES = [0.9, 0.8, 0.7, 0.6, 0.95]
 
@@ -36,7 +37,7 @@ def test_a_figure_names_solvers_and_measures_that_its_configs_have(paper, shown)
     grown = [one for several in shown.measured.values() for one in several]
     own = {name for one in grown if not one.config for name in (one.a, one.minus) if name}
     solvers = {*shown.methods, *shown.leave_out, *own}
-    known = {one.name for one in (*tasks.get(paper.paper.task).measures, *STANDARD)}
+    known = {one.name for one in (*tasks.get(paper.task).measures, *STANDARD)}
     assert {shown.measure, *([shown.flag] if shown.flag else [])} <= known
     named = {
         config_of(paper, shown, panel, dataset): solvers
@@ -94,9 +95,7 @@ FIGURES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def paper():
-    return Figures.model_validate({"key": "s2auc", "figures": FIGURES})
+PAPER = next(paper for paper in papers() if paper.key == "s2auc")
 
 
 def fit(auc, seconds, **more):
@@ -116,14 +115,14 @@ def invented(dataset="codrna", fits=None, **data):
     return replace(run, experiment=experiment)
 
 
-def made(paper, number, *runs, **options):
-    shown = next(one for one in paper.figures if one.number == number)
+def made(number, *runs, **changes):
+    figure = next(one for one in FIGURES if one["number"] == number) | changes
     kept = Kept({run.experiment.name: run for run in runs})
-    return make(fill(paper, shown, kept, **options))
+    return make(fill(PAPER, Shown.model_validate(figure), kept))
 
 
-def test_panels_leave_out_trials_of_another_problem_and_name_stand_ins(paper):
-    figure = made(paper, "1", invented(), invented("covtype_20k"))
+def test_panels_leave_out_trials_of_another_problem_and_name_stand_ins():
+    figure = made("1", invented(), invented("covtype_20k"))
     assert "Left out: another (the text does not name it)." in figure.caption
     axes, second = figure.draw().axes
     titles = axes.get_title(), second.get_title()
@@ -133,13 +132,13 @@ def test_panels_leave_out_trials_of_another_problem_and_name_stand_ins(paper):
     assert crosses == [(1000, 7)]
 
 
-def test_boxes_are_at_the_largest_size_of_all_and_of_any_with_marked_trials(paper):
+def test_boxes_are_at_the_largest_size_of_all_and_of_any_with_marked_trials():
     fits = {"fast": dict.fromkeys((1000, 2000), VALUES), "slow": {1000: VALUES, 2000: ["timeout"]}}
     fits["slow"][1000] = [fit(auc, 1.0, remark="gamma = 1") for auc in VALUES]
     run = invented(fits=fits)
     wrong = run.fits["trial"].eq(0) & run.fits["solver"].eq("fast")
     run = replace(run, fits=run.fits.assign(**{"scores.error": wrong * 0.5}))
-    figure = made(paper, "2", run)
+    figure = made("2", run)
     (axes,) = figure.draw().axes
     names = [tick.get_text() for tick in axes.get_yticklabels()]
     assert names == ["SLOW", "FAST", "SLOW", "FAST"]
@@ -150,32 +149,29 @@ def test_boxes_are_at_the_largest_size_of_all_and_of_any_with_marked_trials(pape
     assert "In some trials of SLOW, gamma = 1." in figure.caption
 
 
-def test_traces_are_those_at_the_largest_size_up_to_the_papers(paper):
+def test_traces_are_those_at_the_largest_size_up_to_the_papers():
     steps = [{"iteration": 1, "seconds": 0.1, "auc": 0.5}, {"iteration": 9, "seconds": 1, "auc": 1}]
     fits = {n: [fit(1.0, 1.0, trace=steps)] * 2 for n in (1000, 2000)}
     slow = {n: [fit(0.7, 3.0, **{"scores": {"auc": 0.7, "error": 1.0}})] for n in (1000, 2000)}
     run = invented(fits={"fast": fits, "slow": slow})
-    (axes,) = made(paper, "3", run).draw().axes
+    (axes,) = made("3", run).draw().axes
     assert axes.get_title() == "(a) CodRNA\n1,000 unlabelled"
     rings = {"collapsed trial": [(3, 0.7)]}
     assert lines(axes) == {"FAST": [(0.1, 0.5), (1, 1)], "SLOW": [(3, 0.7)], **rings}
-    larger = paper.figures[2].model_copy(update={"least": 3000})
     with pytest.raises(ResultsError, match=r"CodRNA \(too few rows or sizes\)"):
-        made(paper.model_copy(update={"figures": [larger]}), "3", run)
+        made("3", run, least=3000)
 
 
 def rows_of(table):
     return {row[0].text: [cell.text for cell in row[1:]] for row in table.layouts[0].rows}
 
 
-def test_tables_have_measured_values_beside_published_ones(paper):
+def test_tables_have_measured_values_beside_published_ones():
     values = {"solver": "fast", "measure": "auc", "value": 0.8, "flag": "impossible"}
     told = Published(source="A paper", figures=(PublishedFigure(**values),))
     run = invented()
-    plain = made(paper, "table-1", run)
-    table = made(
-        paper, "table-1", replace(run, task=run.task.model_copy(update={"published": told}))
-    )
+    plain = made("table-1", run)
+    table = made("table-1", replace(run, task=run.task.model_copy(update={"published": told})))
     assert rows_of(table) == {"CodRNA, 1,000": ["0.790 ± 0.143"] * 2, "Skin": ["–", "–"]}
     assert table.frame["value"].tolist() == pytest.approx([sum(VALUES) / 5] * 2)
     (layout,) = table.layouts
@@ -184,21 +180,21 @@ def test_tables_have_measured_values_beside_published_ones(paper):
     assert "published" in layout.caption and "published" not in plain.layouts[0].caption
 
 
-def test_tables_of_datasets_have_the_rows_that_ran(paper):
-    rows = rows_of(made(paper, "table-2", invented("covtype_20k", n_rows=20_000, n_features=54)))
+def test_tables_of_datasets_have_the_rows_that_ran():
+    rows = rows_of(made("table-2", invented("covtype_20k", n_rows=20_000, n_features=54)))
     assert rows["Covtype (here covtype_20k)"] == ["581,012", "20,000", "54", "54"]
     assert rows["Skin"] == ["245,057", "–", "3", "–"]
 
 
-def test_exponents_are_measured_where_they_are_known_well_enough(paper):
+def test_exponents_are_measured_where_they_are_known_well_enough():
     seconds = {n: [n / 1000] * 5 for n in (1000, 2000, 4000)}
     loose = {n: [0.1, 0.1, 1.0, 10.0, 10.0] for n in (1000, 2000)}
     run = run_of({"fast": seconds, "slow": loose}, "fit")
     known, least = {"symbol": "n", "a": "fast"}, {"symbol": "n", "a": "fast", "least": 3000}
     measured = {"PNU-AUC": [known], "SAMULT": [known | {"a": "slow"}], "QSG-S2AUC": [least]}
     shown = {"number": "table-1", "title": "Orders", "kind": "complexities", "panels": [ONE]}
-    orders = Figures.model_validate({"key": "s2auc", "figures": [shown | {"measured": measured}]})
-    table = make(fill(orders, orders.figures[0], Kept({"codrna_s2auc": run})))
+    orders = Shown.model_validate(shown | {"measured": measured})
+    table = make(fill(PAPER, orders, Kept({"codrna_s2auc": run})))
     rows = rows_of(table)
     assert rows["PNU-AUC"] == ["O(n^3)", "n^1.0 [1.0, 1.0]", "O(n^2)", "not measured"]
     assert rows["SAMULT"] == ["O(n^3)", "not measured", "O(n^2)", "not measured"]

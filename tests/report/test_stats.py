@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dsgkit.report.stats import contrast, gains, holm
+from dsgkit.report.tables import gain_table
 from tests.report.runs import AUC, ERROR, make_run
 
 RNG = np.random.default_rng(0)
@@ -118,17 +119,17 @@ def test_gains_are_above_0_where_better_and_tested_at_the_largest_size_only(meas
     found = gains([run], measure)
     assert [(gain.name, gain.size) for gain in found] == [("A", 500), ("A", 1000), ("B", 500)]
     for gain, one in zip(found, (a[500], a[1000], b[500]), strict=True):
-        np.testing.assert_allclose(gain.values, sign * np.subtract(one, c[gain.size]))
-        assert gain.wins == sum(x * sign > y * sign for x, y in zip(one, c[gain.size], strict=True))
+        np.testing.assert_allclose(gain.b - gain.a, sign * np.subtract(one, c[gain.size]))
     last = [stats.ttest_rel(one, c[n]).pvalue for one, n in ((a[1000], 1000), (b[500], 500))]
     assert [found[0].holm, *holm(last)] == pytest.approx([None, found[1].holm, found[2].holm])
 
 
 def test_gains_are_over_trials_that_both_finished_and_wait_for_those_to_come():
     values = {"a": [0.9, 0.8001, None], "b": [0.7, 0.6, 0.7]}
-    (gain,) = gains([make_run(**values, solvers={"a": {"against": "b"}})], AUC)
-    assert not gain.significant
-    np.testing.assert_allclose(gain.values, [0.2, 0.2001])
+    run = make_run(**values, solvers={"a": {"against": "b"}})
+    (gain,) = gains([run], AUC)
+    assert not any(layout.has_best for layout in gain_table([run]).layouts)
+    np.testing.assert_allclose(gain.b - gain.a, [0.2, 0.2001])
 
 
 def test_solvers_that_do_not_use_the_swept_rows_make_one_pair():

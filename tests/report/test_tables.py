@@ -312,6 +312,7 @@ def test_gains_of_datasets_that_are_tested_and_not_have_their_notes():
     rows = gain_table([tested, same]).layouts[0]
     assert [row[4].text != "\N{EN DASH}" for row in rows.rows] == [True, False]
     assert rows.header[3:5] == ["Gain [95%]", "p"]
+    assert [row[-1].text for row in rows.rows] == ["3/3", "3/3"]
     notes = [note for note in rows.footnotes if note.startswith(("t: ", "s: "))]
     assert [note.split()[0] for note in notes] == ["t:", "s:"] and "same rows" in notes[1]
     alone = gain_table([same]).layouts[0]
@@ -337,7 +338,7 @@ def test_a_report_is_written_again_if_what_it_shows_has_changed(tmp_path, monkey
     for name in ("config.yaml", "plan.json", "task.json", "cells.jsonl"):
         (tmp_path / name).write_text(name)
     monkeypatch.setattr("dsgkit.experiment.runs.load", lambda folder: [make_run(a=[0.9])])
-    monkeypatch.setattr("dsgkit.report.draw_figures", lambda runs, folder: [])
+    monkeypatch.setattr("dsgkit.report.figures.draw_figures", lambda runs, folder: [])
     table = tmp_path / "tables" / "auc_table.md"
 
     def is_written():

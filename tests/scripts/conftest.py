@@ -1,3 +1,4 @@
+import inspect
 import json
 import runpy
 from pathlib import Path
@@ -16,7 +17,8 @@ def script(monkeypatch):
 
     def run(name):
         names = runpy.run_path(str(SCRIPTS / f"{name}.py"))
-        return names["main"].callback.__globals__ if "main" in names else names
+        main = names.get("main")
+        return inspect.unwrap(main.callback).__globals__ if main else names
 
     return run
 
