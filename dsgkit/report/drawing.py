@@ -163,7 +163,7 @@ def size_ticks(axes: Axes, sizes: Collection[int]) -> None:
     low, high = axes.get_xlim()
     kept: list[int] = []
     for n in sorted(sizes, reverse=True):
-        if not kept or kept[-1] / n > (high / low) ** 0.22:
+        if not kept or kept[-1] / n > (high / low) ** 0.26:
             kept.append(n)
     if len(kept) > 1:
         kept[-1] = min(sizes)
