@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from dsgkit import SUDH
+from dsgkit.engine.problem import stacked
 from dsgkit.kernels import kernel_named
 from dsgkit.papers.schema import papers
+from dsgkit.risks.pairwise import SemiSupervisedAUC
 from dsgkit.risks.similar import similar_share
 from tests.estimators.similar.problems import double_hinge, oracle, risk
 
@@ -50,6 +52,22 @@ def test_updates_add_up_to_coefficients_with_the_step_of_their_own_iteration(the
     steps = theta / np.arange(1, 10)
     as_printed = coefficients(lam, theta, 9) * steps[-1] / steps
     assert h != pytest.approx(as_printed @ gradients, rel=0.1)
+
+
+def test_the_derivative_of_the_squared_loss_is_not_bounded():
+    for scale in (1, 10, 100):
+        loss = stacked([SemiSupervisedAUC(0.5)], [np.array([1, 1])])
+        values = [np.full((1, 1), value, np.float32) for value in (-scale, scale, 0)]
+        assert max(np.abs(slope).max() for slope in loss.slopes(values, 1)) > scale
+
+
+def test_the_distance_of_a_hyperplane_does_not_change_with_its_scale():
+    w, rho = np.array([3.0, 4.0]), 10.0
+    nearest = rho * w / (w @ w)  # the point of the plane w.x = rho that is nearest to the origin
+    for scale in (1, 7):
+        norm = np.linalg.norm(scale * w)
+        assert np.linalg.norm(nearest) == pytest.approx(scale * rho / norm)
+    assert np.linalg.norm(nearest) != pytest.approx(rho / norm**2)
 
 
 def test_values_are_bounded_by_the_square_of_the_norm():
