@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -147,5 +146,6 @@ def _check(one: Check) -> str:
 
 
 def spaced_out(name: str) -> str:
-    """Return the name of a measure, or of numbers of a study, as words."""
-    return re.sub(r"[._]", " ", name)
+    """Return the name of a measure, or a place in a study such as ``hinge.widths``, as words."""
+    first, *rest = name.replace("_", " ").split(".")
+    return f"{first} ({', '.join(rest)})" if rest else first
