@@ -30,11 +30,7 @@ def terminal_width() -> int:
 
 
 def paragraph(text: str, width: int, indent: str = "", first: str = "") -> str:
-    """Wrap a text; ``indent`` and ``first`` begin the further lines and the first one.
-
-    Words longer than a line are not broken, and no line ends between a number and its unit, or next
-    to an operator before a number.
-    """
+    """Wrap a text, but not within a long word, or next to the unit or operator of a number."""
     filled = textwrap.fill(
         _WITHIN_AN_AMOUNT.sub(NO_BREAK, text),
         min(width, MAX_PROSE),
@@ -86,11 +82,7 @@ def fits(columns: Sequence[Column], width: int) -> bool:
 
 
 def table(columns: Sequence[Column], width: int) -> str:
-    """Return a table with a rule below its head.
-
-    If it is too wide, heads of numbers, names and texts are wrapped. Columns that do not fit even
-    then follow below, with the first column again.
-    """
+    """Return a table; columns that do not fit even with wrapped texts follow below."""
     n = len(columns)
     while n > 2 and not fits(columns[:n], width):
         n -= 1

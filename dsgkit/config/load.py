@@ -174,10 +174,7 @@ def _override(text: str) -> Document:
 
 
 def of_results(data: Mapping[str, Any], *, trials: bool = True) -> dict[str, Any]:
-    """Return the settings of a config, or of a part of one, that results depend on.
-
-    Without ``trials``, those that make a results folder another one.
-    """
+    """Return the settings that results depend on; without ``trials``, those that name a folder."""
     settings = {k: v for k, v in data.items() if k not in _NOT_OF_RESULTS}
     if solvers := settings.get("solvers"):
         settings["solvers"] = {

@@ -35,11 +35,7 @@ class Document:
         return ConfigError(": ".join(filter(None, [in_a_line(place, 300), dotted, text])))
 
     def merged(self, over: Document) -> Document:
-        """Return the document with another one laid over it.
-
-        Mappings are merged key by key; other values are replaced, and so is ``sweep`` as a whole,
-        because it has one axis.
-        """
+        """Return the document with another laid over it; a ``sweep`` is replaced as a whole."""
         data, places = dict(self.data), self.places
         left: list[tuple[Key, dict[str, Any], dict[str, Any]]] = [((), data, over.data)]
         while left:
@@ -59,11 +55,7 @@ class Document:
 
 
 def read_document(path: Path, *, own: bool = False) -> Document:
-    """Read a YAML file whose top level is a mapping.
-
-    ``own`` is for files that the program wrote or ships: they are read by libyaml, ten times
-    faster, whose messages tell people less.
-    """
+    """Read a YAML file whose top is a mapping; ``own`` is for files that no person wrote."""
     try:
         text = path.read_text(encoding="utf-8-sig")
         document = _parsed(text, str(path), _FastLoader) if own else parse(text, str(path))
@@ -140,7 +132,7 @@ class _StrictLoader(yaml.SafeLoader):
 
 
 class _FastLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """The same by libyaml, where PyYAML was built with it."""
+    """The same by libyaml, if PyYAML has it: ten times faster, but messages tell people less."""
 
 
 class _StrictDumper(yaml.SafeDumper):

@@ -146,10 +146,7 @@ def _frame(rows: Sequence[Record], columns: Iterable[str]) -> pd.DataFrame:
 
 
 def _typed(columns: Mapping[str, list[Any]]) -> pd.DataFrame:
-    """Return columns with their types, in order.
-
-    A missing text is empty, a missing number NaN, a missing flag False, and others are None.
-    """
+    """Return ordered columns; a missing text is empty, a number NaN, a flag False, others None."""
     typed: dict[str, Any] = {}
     for name in sorted(columns, key=_place):
         values = pd.Series(columns[name], dtype=object)
@@ -171,10 +168,7 @@ def _place(name: str) -> tuple[int, str]:
 
 
 def packed(table: pd.DataFrame) -> bytes:
-    """Return a frame as compressed CSV: texts as they are, numbers exactly, other values as JSON.
-
-    Columns without values are left out.
-    """
+    """Return a frame as compressed CSV: numbers exactly, other values as JSON, no empty column."""
     text = io.StringIO()
     columns = {name: _texts(str(name), column.tolist()) for name, column in table.items()}
     columns = {name: texts for name, texts in columns.items() if any(texts)}

@@ -181,10 +181,7 @@ class _Run:
                             return
 
     def _rehearse(self, executor: LocalExecutor | DaskExecutor) -> None:
-        """Try each user-defined or third-party solver on a few rows, before the first cell.
-
-        What fails there would fail in every cell: it is a `ConfigError`.
-        """
+        """Try each external solver on a few rows: what fails there would fail in every cell."""
         first: dict[tuple[str, str], Cell] = {}
         for cell in self.left.values():
             if self.experiment.solvers[cell.solver].external_class:
@@ -226,16 +223,13 @@ class _Run:
         return None
 
     def _start(self, cell: Cell, executor: LocalExecutor | DaskExecutor) -> None:
-        """Start a cell, or store why it cannot run.
-
-        A fit is not begun if one on no more rows met a time limit. Fits of a solver that share
-        their search and their trial have the same hyper-parameters: on more rows they take longer.
-        Without this an exact method spends the limit at every size.
-        """
+        """Start a cell, or store why it cannot run."""
         job, names = self._job(cell), ("kind", "solver", "trial", "needs")
         searches = [self.store.records[key] for key in cell.needs]
         try:
             job = replace(job, chosen=choose(self.experiment, cell, searches))
+            # Fits that share search and trial have the same parameters: on more rows they take
+            # longer. Without this an exact method spends the limit at every size.
             for smaller, record in self.stopped:
                 alike = all(getattr(smaller, name) == getattr(cell, name) for name in names)
                 no_fewer = alike and all(size >= smaller.at[axis] for axis, size in cell.at.items())

@@ -17,11 +17,7 @@ HEADER = "config,trial,part,size,fold,row\n"
 
 
 def splits_text(run: Run) -> Iterator[str]:
-    """Open a run, and return its lines below `HEADER` in pieces, one for each part of a trial.
-
-    Folds are those of the searches of its shown solvers. `ResultsError` is raised at once if the
-    dataset has changed, or if the task does not say which rows it draws.
-    """
+    """Open a run, and return its lines below `HEADER`, a piece for each part of a trial."""
     experiment, dataset = load_experiment(run.folder / CONFIG), dataset_of(run)
     cells = [cell for cell in make_plan(experiment, dataset).cells if cell.solver in run.names]
     searched = {cell.sizes(experiment.axis)[0]: cell.at for cell in cells if cell.kind == "search"}

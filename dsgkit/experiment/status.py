@@ -77,10 +77,7 @@ def from_to(values: Set[int], between: str = "..") -> str:
 def describe_endings(
     records: Iterable[Record], axis: Axis | None, *, tracebacks: bool = False
 ) -> list[str]:
-    """Return lines on cells that failed, met a limit or warned: one per solver, kind and cause.
-
-    With ``tracebacks``, each has that of its first cell.
-    """
+    """Return a line per solver, kind and cause on cells that failed, met a limit or warned."""
     ended: list[Record] = []
     for record in records:
         if record["status"] == "ok":

@@ -57,10 +57,7 @@ def open_kept(path: Path) -> Iterator[IO[bytes]]:
 
 
 def read_records(folder: Path) -> tuple[dict[str, Record], list[int]]:
-    """Return the last record of each key in a results folder, and the numbers of unreadable lines.
-
-    A run may be writing at the same time: a last line without an end is ignored.
-    """
+    """Return the last record of each key in a folder, and the numbers of unreadable lines."""
     with suppress(FileNotFoundError), open_kept(folder / CELLS) as file:
         return _parsed(file)
     return {}, []
@@ -72,16 +69,14 @@ def _parsed(lines: Iterable[bytes]) -> tuple[dict[str, Record], list[int]]:
     for number, line in enumerate(lines, start=1):
         if (record := unseal(line)) is not None:
             records[record["key"]] = record
-        elif line.endswith(b"\n"):
+        elif line.endswith(b"\n"):  # else a run may be writing it
             bad.append(number)
     return records, bad
 
 
 def finished_elsewhere(folder: Path, keys: Collection[str]) -> Iterator[tuple[Path, Record]]:
-    """Yield records of finished cells from the results folders next to a folder, with theirs.
-
-    A key is a hash of all that determines a result, so it does not matter which run computed it.
-    """
+    """Yield the records of finished cells in the folders next to a folder, with theirs."""
+    # a key is of all that determines a result: it does not matter which run computed it
     wanted = {key.encode() for key in keys}
     here = folder.absolute()
     others = {*here.parent.glob(f"*/{CELLS}")} - {here / CELLS}

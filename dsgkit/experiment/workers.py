@@ -104,10 +104,7 @@ class Child:
         return kept or (record, b"")
 
     def _clock(self) -> float:
-        """Return seconds on a clock that stands still while the process waits for a processor.
-
-        A limit ends the same cells on a busy machine.
-        """
+        """Return seconds, without those that the process waited for a processor."""
         waited = 0
         with suppress(OSError):  # only Linux has this file: processor time, then waiting, in ns
             waited = int(Path(f"/proc/{self.process.pid}/schedstat").read_text().split()[1])
@@ -144,10 +141,7 @@ class Child:
 
 
 class LocalExecutor(AbstractContextManager["LocalExecutor"]):
-    """Runs jobs on this machine, some at a time, in a child process for each external class.
-
-    Children are started when needed and used again. The listener is called in other threads.
-    """
+    """Runs jobs on this machine, in a child process for each external class, used again."""
 
     def __init__(self, jobs: int, listener: Listener = lambda _job, _done, _repeat: None) -> None:
         self.slots, self._listener = jobs, listener

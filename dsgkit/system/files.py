@@ -71,10 +71,7 @@ def read_arrays(source: Path | BinaryIO) -> dict[str, Any]:
 
 @functools.cache
 def source_hash(without: tuple[str, ...] = WITHOUT_RESULTS) -> str:
-    """Return a hash of the package's Python files, but for some of its folders.
-
-    It is computed once per process: the code that runs is that which was there at the start.
-    """
+    """Return a hash of the package's Python files at the start, but for some of its folders."""
     digest = hashlib.sha256()
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE)
@@ -85,18 +82,14 @@ def source_hash(without: tuple[str, ...] = WITHOUT_RESULTS) -> str:
 
 
 def commit_of(package: Path = PACKAGE) -> str | None:
-    """Return the commit of the package in a folder, marked if it was changed; None if unknown.
-
-    A repository counts only if the package is tracked at its root: an installed copy may lie in a
-    repository of the user.
-    """
+    """Return the commit of the package in a folder, marked if it was changed; None if unknown."""
     git = ["git", "-c", f"safe.directory={package.parent}", "-C", str(package.parent)]
     describe = ["describe", "--always", "--exclude=*", "--abbrev=12", f"--dirty={CHANGED_SUFFIX}"]
     try:
         text = (package / COMMIT_FILE).read_text().strip()
         if not text.startswith("$"):
             return text[:12] + (CHANGED_SUFFIX if text.endswith(CHANGED_SUFFIX) else "")
-        if not (package.parent / ".git").exists():
+        if not (package.parent / ".git").exists():  # at its root: else it may be the user's
             return None
         tracked = ["ls-files", "--error-unmatch", str(package / "__init__.py")]
         subprocess.run([*git, *tracked], capture_output=True, check=True)

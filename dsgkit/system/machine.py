@@ -143,10 +143,7 @@ def stop_if_asked() -> None:
 
 @contextmanager
 def stopped_by_signals() -> Iterator[None]:
-    """Raise `Interrupted` on Ctrl-C, when the terminal is closed, and on SIGTERM.
-
-    After a block has been stopped, the process is about to end and ignores these signals.
-    """
+    """Raise `Interrupted` on Ctrl-C, SIGTERM, and SIGHUP when the terminal is closed."""
     global _request
     before = {
         number: signal.signal(number, _stop)

@@ -1,7 +1,4 @@
-"""What a results folder stores of its task (``task.json``): measures, axis, texts, facts.
-
-All of it is plain data, so that a report needs neither the task nor its code.
-"""
+"""What a results folder stores of its task, as plain data: measures, axis, texts, facts."""
 
 from __future__ import annotations
 
