@@ -33,7 +33,6 @@ from dsgkit.text import terminal_width
 _solvers_option = names_option("--solvers", help="Show only these solvers, named by their keys.")
 _AT = "Show each solver at the largest size of the sweep that is not above this."
 _at_option = click.option("--at", type=click.IntRange(1), help=_AT)
-_folder_option = out_option(None, "Folder to write to; default: the results folder.")
 _file_option = click.option(
     "-o", "--out", type=FILE, help="File to write; default: standard output."
 )
@@ -61,7 +60,7 @@ def table(results: Paths, out: Path | None, only: Names, at: int | None, solvers
 
 @click.command()
 @results_argument
-@_folder_option
+@out_option(None, "Folder to write to; default: the results folder.")
 @names_option("--only", help="Make these figures only, such as time_curve.")
 @_at_option
 @_solvers_option
