@@ -26,7 +26,7 @@ from dsgkit.data.dataset import Dataset
 from dsgkit.errors import ResultsError, spelled
 from dsgkit.estimators import catalogue
 from dsgkit.experiment.plan import Cell, LeftOut, Plan, TooLarge
-from dsgkit.experiment.store import Store, finished_elsewhere, open_kept, write_file
+from dsgkit.experiment.store import Store, finished_elsewhere, write_file
 from dsgkit.system.files import commit_of, read_arrays, source_hash
 from dsgkit.system.machine import available_threads
 from dsgkit.tasks.base import takes
@@ -109,10 +109,15 @@ def cell_of(entry: Mapping[str, Any]) -> Cell:
 
 
 def read_json(path: Path) -> Any:
-    """Return the content of a JSON file; None if there is no such file."""
-    with suppress(FileNotFoundError), open_kept(path) as file:
-        return json.load(file)
-    return None
+    """Return the content of a JSON file, or of ``<path>.xz`` of kept results; None without one."""
+    archive = path.with_name(f"{path.name}.xz")
+    try:
+        with lzma.open(archive) if archive.exists() else path.open("rb") as file:
+            return json.load(file)
+    except FileNotFoundError:
+        return None
+    except (OSError, lzma.LZMAError, EOFError, ValueError) as error:
+        raise ResultsError(f"{path}: cannot be read ({error}); run the experiment again") from None
 
 
 def read_task(folder: Path) -> tuple[Description, dict[str, Any]]:

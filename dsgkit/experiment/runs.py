@@ -19,7 +19,6 @@ from dsgkit.experiment import folder as folders
 from dsgkit.experiment import frames
 from dsgkit.experiment.plan import Cell
 from dsgkit.experiment.store import Record, read_records
-from dsgkit.tasks.base import TASKS, Task, get
 from dsgkit.tasks.measures import Axis, Description, Measure
 
 NOT_RUN, TO_COME, LEFT_OUT = "not run", "not yet run", "left out"
@@ -63,13 +62,6 @@ class Run:
     def axis(self) -> Axis | None:
         """The swept axis."""
         return self.task.axis
-
-    @property
-    def draws(self) -> str:
-        """The rows that its trials draw, see `dsgkit.tasks.base.Task`."""
-        if self.task.draws is None:  # of an earlier release
-            return (get(self.task.kind) if self.task.kind in TASKS else Task).draws
-        return self.task.draws
 
     @property
     def dataset(self) -> str:
@@ -131,8 +123,7 @@ class Run:
     def unfinished(self) -> list[Record]:
         """The records of cells that ended without a result."""
         parts = [one[~one["status"].isin(["", "ok"])] for one in (self.fits, self.searches)]
-        no_traces = pd.DataFrame(columns=["key"])
-        return list(frames.records_of(frames.Frames(parts[0], no_traces, parts[1])))
+        return list(frames.records_of(frames.Frames(parts[0], frames.traces_of(()), parts[1])))
 
     def column(self, measure: Measure) -> str:
         """Return the column of the fits with a measure's values."""

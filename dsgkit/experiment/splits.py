@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from typing import Any
+
+import pandas as pd
 
 from dsgkit.config.schema import load_experiment
 from dsgkit.errors import ResultsError
@@ -37,10 +37,8 @@ def splits_text(run: Run) -> Iterator[str]:
             ]
             for part, size, fold, rows in drawn:
                 numbers = rows if dataset.file_rows is None else dataset.file_rows[rows]
-                file = io.StringIO()
-                csv.writer(file, lineterminator="\n").writerows(
-                    (experiment.name, number, part, size, fold, row) for row in numbers.tolist()
-                )
-                yield file.getvalue()
+                columns = (experiment.name, number, part, size, fold, numbers)
+                table = pd.DataFrame(dict(enumerate(columns)))
+                yield table.to_csv(header=False, index=False, lineterminator="\n")
 
     return pieces()

@@ -6,14 +6,13 @@ import fcntl
 import hashlib
 import io
 import json
-import lzma
 import os
 import socket
 import time
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from dsgkit.errors import ResultsError, in_a_line
 from dsgkit.system.files import sync_folder, write_atomically
@@ -42,23 +41,9 @@ def _checksum(body: bytes) -> bytes:
     return hashlib.sha256(body).hexdigest()[:12].encode()
 
 
-@contextmanager
-def open_kept(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for reading, or ``<path>.xz`` if only that exists, as in kept results."""
-    archive = path.with_name(f"{path.name}.xz")
-    try:
-        is_packed = archive.exists() and not path.exists()
-        with lzma.open(archive) if is_packed else path.open("rb") as file:
-            yield file
-    except FileNotFoundError:
-        raise
-    except (OSError, lzma.LZMAError, EOFError, ValueError) as error:
-        raise ResultsError(f"{path}: cannot be read ({error}); run the experiment again") from None
-
-
 def read_records(folder: Path) -> tuple[dict[str, Record], list[int]]:
     """Return the last record of each key in a folder, and the numbers of unreadable lines."""
-    with suppress(FileNotFoundError), open_kept(folder / CELLS) as file:
+    with suppress(FileNotFoundError), (folder / CELLS).open("rb") as file:
         return _parsed(file)
     return {}, []
 
