@@ -21,7 +21,7 @@ from dsgkit.experiment.progress import RunProgress
 from dsgkit.experiment.status import FAILURES
 from dsgkit.experiment.store import Record, Store, check_writable, write_file
 from dsgkit.experiment.workers import DaskExecutor, LocalExecutor, Result
-from dsgkit.system.first_use import say_first_use
+from dsgkit.system.files import say_first_use
 from dsgkit.system.machine import available_threads, memory_limit, stop_if_asked
 
 _STOPPED = ("timeout", TimeLimitError.status)  # by the run's limit, or by the solver's own

@@ -29,7 +29,7 @@ from dsgkit.errors import ConfigError
 from dsgkit.experiment.cell import Job, new_record, run_job
 from dsgkit.experiment.store import Record
 from dsgkit.experiment.timing import LONG_FIT
-from dsgkit.system.first_use import is_first_use
+from dsgkit.system.files import is_first_use
 from dsgkit.system.progress import listening
 
 LOADING_SECONDS = 600.0  # to start, load and compile, on top of a cell's own time limit

@@ -1,4 +1,4 @@
-"""Files: atomic writes, arrays, names of folders; and which code is running.
+"""Files: atomic writes, arrays, names of folders; which code is running, and where it is compiled.
 
 Outside a checkout the commit is read from the file ``COMMIT``. ``git archive`` fills it in
 (``.gitattributes``), and so does ``hatch_build.py`` in a wheel or an sdist, which loads this module
@@ -14,8 +14,11 @@ import os
 import re
 import secrets
 import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import suppress
+from importlib.metadata import version
+from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,6 +26,8 @@ COMMIT_FILE = "COMMIT"
 CHANGED_SUFFIX = "+changes"  # of a commit whose checkout had other changes
 PACKAGE = Path(__file__).resolve().parent.parent
 WITHOUT_RESULTS = ("cli", "papers", "published", "report")  # they only show results
+# compiled code of other files does not depend on these: their edits need no compilation
+_RUNNER = ("config", "data", "experiment", "tasks", "text.py", "user_code.py")
 
 
 def folder_name(name: str) -> str:
@@ -98,3 +103,27 @@ def commit_of(package: Path = PACKAGE) -> str | None:
         ).strip()
     except (OSError, subprocess.CalledProcessError):
         return None
+
+
+def compiled_folder() -> Path:
+    """Return the folder of code that is compiled from the sources as they are."""
+    home = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
+    sources = source_hash((*WITHOUT_RESULTS, *_RUNNER))
+    return Path(home or Path.home() / ".cache") / f"dsgkit/compiled/{version('numba')}-{sources}"
+
+
+def is_first_use() -> bool:
+    """Return whether nobody has asked this of the folder before."""
+    with suppress(OSError):  # the mark is there, or the folder cannot be written
+        folder = compiled_folder()
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "used").open("x").close()
+        return True
+    return False
+
+
+def say_first_use() -> None:
+    """Say once, on standard error, why a first fit takes long; worker processes say nothing."""
+    if is_first_use() and sys.stderr and parent_process() is None:
+        text = "dsgkit compiles its numerical code, once: some ten seconds for the first fit"
+        print(text, file=sys.stderr)
