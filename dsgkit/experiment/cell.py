@@ -161,9 +161,7 @@ def _trial(job: Job) -> Task:
     if _latest[0] != wanted:
         dataset = load_dataset(job.experiment.dataset)
         if dataset.content_hash != job.content_hash:
-            raise DataError(
-                f"dataset {dataset.name}: its rows here are not those that the plan was made for"
-            )
+            raise dataset.error("its rows here are not those that the plan was made for")
         _latest = wanted, plan.make_trial(job.experiment, dataset, job.cell.trial)
     if solver_info(job.experiment, job.cell.solver).version != job.solver_version:
         raise FitError("the solver here is not of the version that the plan was made for")

@@ -151,8 +151,8 @@ class _Planner:
                 plan.too_large.extend({too_large}.difference(plan.too_large))
             points = [{**sizes, axis.name: size} for size in sorted(asked) if size <= most]
             if not points:
-                raise DataError(
-                    f"dataset {dataset.name}: no point of sweep.{axis.name} is within its "
+                raise dataset.error(
+                    f"no point of sweep.{axis.name} is within its "
                     f"{most:,} {axis.title.lower()}; add `all`"
                 )
         drawn = (axis.name for axis in experiment.task.axes if axis.drawn)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dsgkit.config.spec import Interval
 from dsgkit.costs import ENTRY_FLOPS, Cost
 from dsgkit.data.dataset import Rows
-from dsgkit.errors import FOREIGN_ERRORS, DataError, DsgError, FitError, warn_of_point
+from dsgkit.errors import FOREIGN_ERRORS, DsgError, FitError, warn_of_point
 from dsgkit.published.bsgd_svc import published_of
 from dsgkit.seeds import derive_seed, permutation
 from dsgkit.tasks import base, metrics
@@ -112,11 +112,11 @@ class Clustering(Task):
     def __init__(self, dataset: Any, spec: Any, seed: int) -> None:
         super().__init__(dataset, spec, seed)
         if len(dataset.X) < MIN_CLUSTERS:
-            raise DataError(f"dataset {dataset.name}: one row alone makes no clusters")
+            raise dataset.error("one row alone makes no clusters")
         self._judged = bool(np.ptp(dataset.y))
         if spec.select == "nmi" and not self._judged:
-            raise DataError(
-                f"dataset {dataset.name}: there are no classes to choose parameters by; set "
+            raise dataset.error(
+                "there are no classes to choose parameters by; set "
                 "`protocol.select: davies_bouldin`"
             )
         self.sizes = {"rows": len(dataset.X)}
