@@ -89,7 +89,6 @@ def check_solvers(wanted: Names, known: Mapping[str, Collection[str]]) -> None:
 
 
 def message(error: Exception) -> str:
-    """Return an error in one line."""
     if isinstance(error, click.ClickException):
         text = error.format_message()
     elif isinstance(error, OSError):

@@ -36,22 +36,18 @@ class Document:
 
     def merged(self, over: Document) -> Document:
         """Return the document with another laid over it; a ``sweep`` is replaced as a whole."""
-        data, places = dict(self.data), self.places
-        left: list[tuple[Key, dict[str, Any], dict[str, Any]]] = [((), data, over.data)]
-        while left:
-            at, old, new = left.pop()
-            for name, value in new.items():
-                key = (*at, name)
-                is_sweep = key == ("sweep",) or (key[0] == "profiles" and key[2:] == ("sweep",))
-                if isinstance(value, dict) and isinstance(old.get(name), dict) and not is_sweep:
-                    old[name] = dict(old[name])
-                    left.append((key, old[name], value))
-                else:
-                    old[name] = value
-                    kept = {k: place for k, place in places.items() if k[: len(key)] != key}
-                    added = {k: place for k, place in over.places.items() if k[: len(key)] == key}
-                    places = kept | added
-        return Document(data, places)
+        places = self.places
+
+        def laid(key: Key, old: Any, new: Any) -> Any:
+            nonlocal places
+            is_sweep = key == ("sweep",) or (key[:1] == ("profiles",) and key[2:] == ("sweep",))
+            if isinstance(old, dict) and isinstance(new, dict) and not is_sweep:
+                return old | {name: laid((*key, name), old.get(name), new[name]) for name in new}
+            kept = {k: place for k, place in places.items() if k[: len(key)] != key}
+            places = kept | {k: p for k, p in over.places.items() if k[: len(key)] == key}
+            return new
+
+        return Document(laid((), self.data, over.data), places)
 
 
 def read_document(path: Path, *, own: bool = False) -> Document:

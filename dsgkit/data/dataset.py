@@ -98,7 +98,6 @@ class Dataset:
 
     @functools.cached_property
     def y_test(self) -> NDArray[Any] | None:
-        """Converted labels of the test rows."""
         return None if self.labels_test is None else self._converted(self.labels_test, " (test)")
 
     def _converted(self, labels: NDArray[Any], part: str = "") -> NDArray[Any]:

@@ -232,7 +232,6 @@ def _blocks(
 
 
 def _first_rows(blocks: Iterator[Block], n_rows: int) -> Iterator[Block]:
-    """Yield the first rows of some blocks; later blocks are not read."""
     left = n_rows
     for X, y in blocks:
         yield X[:left], y[:left]

@@ -79,7 +79,6 @@ class Table:
 
     @classmethod
     def of(cls, info: DatasetInfo, layout: Layout) -> Table:
-        """Return the table that a dataset's description makes of a file."""
         median = 0.0 if info.fill else None
         features = {place: Feature(median=median) for place in range(layout.n_columns)}
         for column in info.categorical:
@@ -309,7 +308,6 @@ def _columns(places: Sequence[int]) -> str:
 
 
 def read_labels(path: Path, info: DatasetInfo) -> NDArray[Any]:
-    """Read a file of labels: one per line, or an IDX file."""
     if info.loader == "idx":
         return read_idx(path).ravel().astype(np.float64)
     layout = read_layout(path, replace(info, header=False, local=False))

@@ -73,7 +73,6 @@ class Target:
 
     @property
     def identity(self) -> list[Any]:
-        """The part of a dataset's identity that the target is."""
         if self.bins is not None:
             return ["bins", self.bins]
         kinds = {"binary": (self.positive, self.negative), "numeric": ()}

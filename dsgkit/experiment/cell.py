@@ -155,7 +155,6 @@ _warm: list[tuple[str, str, Experiment]] = []
 
 
 def _trial(job: Job) -> Task:
-    """Return the trial of a job, its rows drawn."""
     global _latest
     wanted = job.cell.trial, job.content_hash, job.experiment
     if _latest[0] != wanted:

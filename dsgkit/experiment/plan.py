@@ -167,7 +167,6 @@ class _Planner:
                     self._add_solver(key, spec, fits_at)
 
     def _add_solver(self, key: str, spec: SolverSpec, fits_at: Sequence[At]) -> None:
-        """Plan the fits of a solver at some sizes, and their searches."""
         stages = tuple(grid_points(stage.choices) for stage in spec.search) or (({},),)
         first = {name: value for points in stages for name, value in points[0].items()}
         check = getattr(self._estimator(spec, first), "_check_params", None)

@@ -112,7 +112,6 @@ class Predictor:
 def _chosen(
     run: Run, experiment: Experiment, solver: str | None
 ) -> tuple[str, dict[str, Any], float | None]:
-    """Return a solver, its best hyper-parameters and their score."""
     if solver is not None and solver not in run.names:
         hint = nearest_or_all(solver, run.names)
         raise ResultsError(f"{run.folder}: no solver is called {spelled(solver)}{hint}")

@@ -60,7 +60,6 @@ class Run:
 
     @property
     def axis(self) -> Axis | None:
-        """The swept axis."""
         return self.task.axis
 
     @property
@@ -108,12 +107,10 @@ class Run:
 
     @cached_property
     def environments(self) -> dict[str, dict[str, Any]]:
-        """The environments of all cells, by their names in records."""
         return folders.read_environments(self.folder, self.fits["environment"].unique())
 
     @cached_property
     def recorded(self) -> list[tuple[Cell, Record]]:
-        """All cells with a record."""
         if self.cells:
             return [(cell, record) for cell, record in self.cells if record is not None]
         kept = frames.Frames(*map(self._kept, frames.FILES))

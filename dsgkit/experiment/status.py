@@ -96,7 +96,6 @@ def describe_endings(
 
 
 def describe_status(folder: Path, *, tracebacks: bool = False) -> str:
-    """Return the status of the last plan of a results folder as text."""
     from dsgkit.experiment.runs import load
 
     (run,), writer = load(folder), running(folder)

@@ -39,7 +39,6 @@ class Clock:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Add the time spent in the ``with`` block to a phase."""
         threads, processor, wall = _thread_seconds(), time.process_time(), time.perf_counter()
         try:
             yield

@@ -294,6 +294,5 @@ def _run_here(job: Job, run: str) -> Result:
 
 
 def _stop_here(run: str) -> None:
-    """End the running job of a run on this Dask worker."""
     if _current_run == run:
         _here.kill()

@@ -62,7 +62,6 @@ def threads_for(work: float, per_thread: float) -> Iterator[None]:
 
 
 def set_threads(numba_threads: int, blas_threads: int) -> None:
-    """Set the numbers of threads of numba and BLAS in this process."""
     import numba
 
     numba.set_num_threads(min(numba_threads, numba.config.NUMBA_NUM_THREADS))

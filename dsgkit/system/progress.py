@@ -13,7 +13,6 @@ _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 def report(fraction: float) -> None:
-    """Report the fraction of the work that is done."""
     listener = _listener.get()
     if listener is not None:
         listener(fraction)

@@ -289,7 +289,6 @@ def get(kind: str) -> type[Task]:
 
 
 def takes(estimator: Any, name: str) -> bool:
-    """Return whether an estimator's ``fit`` names an array."""
     return name in inspect.signature(estimator.fit).parameters
 
 
@@ -338,7 +337,6 @@ def cost_of(
 
 
 def is_observable(estimator: Any) -> bool:
-    """Return whether an estimator can be trained with checkpoints."""
     return hasattr(estimator, "fit_observed") and hasattr(estimator, "n_iterations")
 
 
@@ -373,7 +371,6 @@ Scale = Interval | Literal["common"]
 
 
 def scale_words(scale: tuple[float, float] | str) -> str:
-    """Return a scale in words, for captions."""
     if isinstance(scale, tuple):
         return f"features scaled to [{scale[0]:g}, {scale[1]:g}]"
     words = {"common": "features on one common scale", "standard": "standardised features"}

@@ -92,7 +92,6 @@ def su_risk(
 
 
 def class_indices(classes: Any, labels: Any) -> dict[str, float]:
-    """Return the indices that compare clusters with classes, by name."""
     from sklearn.metrics import adjusted_rand_score, rand_score
     from sklearn.metrics.cluster import contingency_matrix
 

@@ -173,7 +173,6 @@ class SemiSupervised(Task):
 
     @functools.cached_property
     def split(self) -> Split:
-        """The rows of the trial."""
         dataset, missing = self.dataset, self.dataset.unlabeled_rows
         first, others = self.order[: self.n_labeled], self.order[self.n_labeled :]
         y, y_unlabeled = dataset.y[first], dataset.y[others]
@@ -203,7 +202,6 @@ class SemiSupervised(Task):
         return {"labeled": self.split.X.index, "unlabeled": self.split.X_unlabeled.index}
 
     def fold_rows(self, at: At) -> dict[str, list[Any]]:
-        """Return the held-out labelled rows."""
         rows: Any = self.split.X.index
         return {"labeled": [rows[fold] for fold in self.folds(at)]}
 
@@ -245,7 +243,6 @@ class SemiSupervised(Task):
         return fold_scores(given["y"], values, folds, self.fold_score)
 
     def shapes(self, n_rows: int) -> tuple[tuple[int, ...], ...]:
-        """Return the shapes that values at some rows may have."""
         return ((n_rows,),)
 
     def fold_score(self, y: Any, values: Any) -> float | None:

@@ -308,7 +308,6 @@ class SimilarUnlabeled(Task):
             estimator.set_params(prior=self._estimate(training))
 
     def _estimate(self, training: Mapping[str, Any]) -> float:
-        """Return the estimated share of the positive class."""
         n = len(training["X_unlabeled"])
         if n not in self._estimates:
             larger, _ = checked_similar_prior(training["X_similar"], training["X_unlabeled"])
@@ -331,7 +330,6 @@ class SimilarUnlabeled(Task):
         return replace(work, scoring=work.scoring * (base.N_CHECKPOINTS if observed else 1))
 
     def judge(self, model: Any, at: At, clock: Any) -> Judgement:
-        """Score a fitted function on the test rows, and its checkpoints."""
         X, y = self.split.X_test, self.split.y_test
         with clock.phase("predict"):
             values = base.finite_values(model, X)

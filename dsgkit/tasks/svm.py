@@ -204,7 +204,6 @@ class SemiSupervisedSVM(SemiSupervised):
 
 
 def _values(models: Any, rows: Any, n_models: int) -> NDArray[Any]:
-    """Return the values of models at rows, a column each."""
     method = "decision_function of fit_points"
     return checked_shape(models.decision_function(rows), method, (len(rows), n_models))
 
