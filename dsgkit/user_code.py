@@ -20,13 +20,7 @@ from modulefinder import ModuleFinder
 from pathlib import Path
 from typing import Any
 
-from dsgkit.errors import (
-    ConfigError,
-    DsgError,
-    did_you_mean,
-    nearest_or_all,
-    spelled,
-)
+from dsgkit.errors import ConfigError, DsgError, did_you_mean, nearest_or_all, spelled
 
 
 def import_path_of(kind: str) -> str:

@@ -63,8 +63,7 @@ class Feature:
         elif column.dtype.kind != "f":
             others = pd.to_numeric(column.str.replace(decimal, "."), errors="coerce")
             numbers = column.map(self.known).fillna(0.0 if self.kind == "share" else others)
-        values: Array = numbers.to_numpy(float)
-        return values
+        return numbers.to_numpy(float)
 
 
 @dataclass(frozen=True)

@@ -117,6 +117,7 @@ def run_experiment(experiment: Experiment, folder: Path, options: Options | None
         )
 
 
+@dataclass
 class _Run:
     """Starts the cells that are left, and stores their records.
 
@@ -125,18 +126,16 @@ class _Run:
     run is stopped.
     """
 
-    def __init__(
-        self,
-        experiment: Experiment,
-        content_hash: str,
-        options: Options,
-        store: Store,
-        cells: Sequence[Cell],
-        reused: Mapping[str, Record],
-    ) -> None:
-        self.experiment, self.content_hash = experiment, content_hash
-        self.options, self.store, self.cells = options, store, cells
-        self.threads = options.threads or experiment.threads
+    experiment: Experiment
+    content_hash: str
+    options: Options
+    store: Store
+    cells: Sequence[Cell]
+    reused: Mapping[str, Record]
+
+    def __post_init__(self) -> None:
+        options, cells, reused = self.options, self.cells, self.reused
+        self.threads = options.threads or self.experiment.threads
         left = {cell.key: cell for cell in cells if cell.key not in reused}
         work: dict[tuple[int, str], float] = defaultdict(float)
         for cell in left.values():

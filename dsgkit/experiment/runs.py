@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -166,26 +166,16 @@ def load(*folders_: Path | str) -> list[Run]:
     runs = [_read(Path(folder)) for folder in folders_]
     datasets = Counter(run.dataset for run in runs)
     titles = [run.dataset if datasets[run.dataset] == 1 else run.experiment.name for run in runs]
-    kinds: dict[str, set[str]] = {}
+    kinds: dict[str, set[str]] = defaultdict(set)
     for run in runs:
-        for key, label in run.names.items():
-            kinds.setdefault(label, set()).add(_kind(run, key))
-
-    def name(run: Run, key: str) -> str:
-        label, kind = run.names[key], _kind(run, key)
-        return f"{label} ({kind})" if kind and len(kinds[label] - {""}) > 1 else label
-
-    return [
-        run.named(
-            dict(zip(run.names, distinct(name(run, key) for key in run.names), strict=True)), t
-        )
-        for run, t in zip(runs, distinct(titles), strict=True)
-    ]
-
-
-def _kind(run: Run, key: str) -> str:
-    spec = run.experiment.solvers.get(key)
-    return spec.kind if spec else ""
+        for key, spec in run.solvers.items():
+            kinds[run.names[key]] |= {spec.kind} if spec else set()
+    named = []
+    for run, title in zip(runs, distinct(titles), strict=True):
+        labels = zip(run.names.values(), run.solvers.values(), strict=True)
+        names = [f"{a} ({one.kind})" if one and len(kinds[a]) > 1 else a for a, one in labels]
+        named.append(run.named(dict(zip(run.names, distinct(names), strict=True)), title))
+    return named
 
 
 def dataset_of(run: Run) -> Dataset:

@@ -33,8 +33,7 @@ def unseal(line: bytes) -> Record | None:
     """Return the record in a line; None if the line was cut off or changed."""
     body, _, check = line.rpartition(b', "check": "')
     body += b"}"
-    record: Record | None = json.loads(body) if check == _checksum(body) + b'"}\n' else None
-    return record
+    return json.loads(body) if check == _checksum(body) + b'"}\n' else None
 
 
 def _checksum(body: bytes) -> bytes:

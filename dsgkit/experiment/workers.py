@@ -79,8 +79,7 @@ class Child:
                 if self.pipe.poll(0 if gone else _CHECK_SECONDS):
                     what, content = self.pipe.recv()
                     if what == "ended":
-                        result: Result = content
-                        return result
+                        return content
                     if what == "progress":
                         listener(job, *content)
                     elif what == "begun":

@@ -269,8 +269,7 @@ TASKS = {
 def get(kind: str) -> type[Task]:
     """Return the task called ``kind``, or the user-defined one at an import path."""
     if kind in TASKS:
-        task: type[Task] = pkgutil.resolve_name(TASKS[kind])
-        return task
+        return pkgutil.resolve_name(TASKS[kind])
     if ":" not in kind:
         raise ConfigError(f"unknown task {spelled(kind)}{nearest_or_all(kind, TASKS)}")
     with calling(kind):
