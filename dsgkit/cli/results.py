@@ -111,12 +111,12 @@ def export(results: Paths, splits: bool, out: Path | None, solvers: Names) -> No
     In Python, `dsgkit.load_results(FOLDER)` returns the same as a pandas data frame. With --splits,
     the table has the row numbers of the labelled, unlabelled, paired and held-out rows instead.
     """
-    from dsgkit.experiment.splits import HEADER, splits_text
+    from dsgkit.experiment.runs import SPLITS_HEADER, splits_text
     from dsgkit.report.export import fits
     from dsgkit.report.formats import csv_text, write_file
 
     runs = _runs(results, solvers)
-    texts = chain([HEADER], *map(splits_text, runs)) if splits else [csv_text(fits(runs))]
+    texts = chain([SPLITS_HEADER], *map(splits_text, runs)) if splits else [csv_text(fits(runs))]
     if out is None:
         for text in texts:
             click.echo(text, nl=False)

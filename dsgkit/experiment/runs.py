@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,15 +12,16 @@ from typing import Any
 
 import pandas as pd
 
-from dsgkit.config.schema import Experiment, SolverSpec, load_stored
+from dsgkit.config.schema import Experiment, SolverSpec, load_experiment, load_stored
 from dsgkit.data.dataset import Dataset, load_dataset
 from dsgkit.errors import MemoryLimitError, ResultsError
 from dsgkit.experiment import folder as folders
 from dsgkit.experiment import frames
-from dsgkit.experiment.plan import Cell
+from dsgkit.experiment.plan import Cell, make_plan, make_trial
 from dsgkit.experiment.store import Record, read_records
 from dsgkit.tasks.measures import Axis, Description, Measure
 
+SPLITS_HEADER = "config,trial,part,size,fold,row\n"
 NOT_RUN, TO_COME, LEFT_OUT = "not run", "not yet run", "left out"
 """Endings of fits: without a value for no known reason; planned without a record; by the config."""
 
@@ -184,6 +185,34 @@ def dataset_of(run: Run) -> Dataset:
     if dataset.content_hash != run.data.get("content_hash"):
         raise ResultsError(f"dataset {dataset.name}: its rows are not those of the run")
     return dataset
+
+
+def splits_text(run: Run) -> Iterator[str]:
+    """Open a run, and return its lines below `SPLITS_HEADER`, a piece for each part of a trial."""
+    experiment, dataset = load_experiment(run.folder / folders.CONFIG), dataset_of(run)
+    cells = [cell for cell in make_plan(experiment, dataset).cells if cell.solver in run.names]
+    searched = {cell.sizes(experiment.axis)[0]: cell.at for cell in cells if cell.kind == "search"}
+    if not make_trial(experiment, dataset, 0).drawn_rows():
+        raise ResultsError(f"{run.folder}: its task, {run.task.kind}, does not tell its rows")
+
+    def pieces() -> Iterator[str]:
+        for number in range(experiment.protocol.trials):
+            trial = make_trial(experiment, dataset, number)
+            drawn: list[tuple[Any, ...]]
+            drawn = [(part, "", "", rows) for part, rows in trial.drawn_rows().items()]
+            drawn += [
+                (f"{part}_fold", size, fold, rows)
+                for size, at in sorted(searched.items())
+                for part, folds in trial.fold_rows(at).items()
+                for fold, rows in enumerate(folds)
+            ]
+            for part, size, fold, rows in drawn:
+                numbers = rows if dataset.file_rows is None else dataset.file_rows[rows]
+                columns = (experiment.name, number, part, size, fold, numbers)
+                table = pd.DataFrame(dict(enumerate(columns)))
+                yield table.to_csv(header=False, index=False, lineterminator="\n")
+
+    return pieces()
 
 
 def distinct(names: Iterable[str]) -> list[str]:

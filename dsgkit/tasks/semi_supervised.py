@@ -193,11 +193,6 @@ class SemiSupervised(Task):
         """Positions of the unlabelled rows that judge, all of known labels."""
         return np.flatnonzero(self.split.known)[: self.spec.judged]
 
-    @functools.cached_property
-    def judged(self) -> tuple[Rows, NDArray[Any]]:
-        """The unlabelled rows used for evaluation, and their hidden labels."""
-        return self.split.X_unlabeled.take(self.judging), self.split.y_unlabeled[self.judging]
-
     def drawn_rows(self) -> dict[str, Any]:
         return {"labeled": self.split.X.index, "unlabeled": self.split.X_unlabeled.index}
 
@@ -228,11 +223,12 @@ class SemiSupervised(Task):
             X, y = X.take(np.flatnonzero(known)), y[known]
         return {"X_unlabeled": X, HIDDEN: y}
 
-    def folds(self, at: At, repeat: int = 0) -> list[NDArray[np.int64]]:
+    def folds(self, at: At) -> list[NDArray[np.int64]]:
         """Return the held-out positions of labelled rows in each fold, stratified by class."""
         y = self.split.y[: at.get("labeled", self.n_labeled)]
-        seed = derive_seed(self.seed, "folds", *([repeat] if repeat else []))
-        return stratified_folds(y, self.spec.folds, seed)
+        parts = [[], *([repeat] for repeat in range(1, getattr(self.spec, "repeats", 1)))]
+        seeds = (derive_seed(self.seed, "folds", *part) for part in parts)
+        return [fold for seed in seeds for fold in stratified_folds(y, self.spec.folds, seed)]
 
     def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
         """Score every point by cross-validation of the labelled rows, with all unlabelled ones."""
@@ -251,17 +247,16 @@ class SemiSupervised(Task):
 
     def judge(self, model: Any, at: At, clock: Any) -> Judgement:
         """Score a fitted function on the unlabelled rows, and on the official test rows."""
-        (X, y), X_test, y_test = self.judged, self.split.X_test, self.split.y_test
-        tested = 1 - len(y) / self.n_scored  # share of the progress
+        split, tested = self.split, 1 - len(self.judging) / self.n_scored  # share of the progress
         with clock.phase("predict"):
             with part(0, tested):
-                on_test = None if X_test is None else self.predictions(model, X_test)
+                on_test = None if split.X_test is None else self.predictions(model, split.X_test)
             with part(tested, 1):
-                predictions = self.predictions(model, X)
+                predictions = self.predictions(model, split.X_unlabeled.take(self.judging))
         with clock.phase("evaluate"):
             score = self.scoring(predictions, at)
-            scores = score(y, predictions)
-            test_scores = {} if on_test is None else score(y_test, on_test)
+            scores = score(split.y_unlabeled[self.judging], predictions)
+            test_scores = {} if on_test is None else score(split.y_test, on_test)
         return Judgement(scores | {f"test_{name}": test_scores.get(name) for name in scores})
 
     def predictions(self, model: Any, rows: Any) -> Any:
