@@ -34,10 +34,7 @@ Points = tuple[Point, ...]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The smallest unit of work that is recorded: a share of a search, or one timed fit.
-
-    A share is of the grid points that the solver trains in one pass.
-    """
+    """The smallest unit with a record: a timed fit, or points of a search, trained in one pass."""
 
     key: str  # hash of all that determines the result
     kind: Literal["search", "fit"]
@@ -130,11 +127,7 @@ def make_plan(experiment: Experiment, dataset: Dataset) -> Plan:
 
 
 class _Planner:
-    """Plans the cells of one trial; all trials with the same sizes have the same cells.
-
-    ``cells`` are named by their numbers. Beside each is the JSON, without the trial, whose hash
-    becomes its key. Sizes without cells are added to the plan.
-    """
+    """Plans the cells of a trial, each beside the JSON without trial whose hash is its key."""
 
     def __init__(self, experiment: Experiment, dataset: Dataset, trial: Task, plan: Plan) -> None:
         self.experiment, self.dataset, self.trial = experiment, dataset, trial

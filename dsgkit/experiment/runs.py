@@ -158,11 +158,6 @@ def load(*folders_: Path | str) -> list[Run]:
 
     Only cells of the last plan count, or all cells without one. Runs of one dataset are named by
     their configs; solvers of different kinds with one label, by label and kind.
-
-    Raises
-    ------
-    ResultsError
-        If a folder is not a results folder, or cannot be read.
     """
     runs = [_read(Path(folder)) for folder in folders_]
     datasets = Counter(run.dataset for run in runs)

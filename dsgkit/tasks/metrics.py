@@ -1,7 +1,4 @@
-"""Metrics of rankings, classes, pairs and clusterings.
-
-Clusters are the distinct values of ``labels``; the caller decides on rows without a cluster.
-"""
+"""Metrics of rankings, classes, pairs and clusterings; clusters are the values of ``labels``."""
 
 from __future__ import annotations
 

@@ -91,14 +91,11 @@ class SemiSupervisedSpec(base.ProtocolSpec):
 
 
 class Split(NamedTuple):
-    """The scaled rows of a trial: labelled, unlabelled, and official test rows that judge, if any.
-
-    Labels are read-only. Unlabelled rows are in a random order, so that subsets are nested; their
-    labels are hidden, and mean nothing where the dataset has none and ``known`` is false.
-    """
+    """The scaled rows of a trial: labelled, unlabelled, and test rows that judge, if any."""
 
     X: Rows
     y: NDArray[Any]
+    # in a random order, so that subsets are nested; labels are hidden, and mean nothing if unknown
     X_unlabeled: Rows
     y_unlabeled: NDArray[Any]
     known: NDArray[np.bool_]
