@@ -30,11 +30,7 @@ def terminal_width() -> int:
 
 
 def paragraph(text: str, width: int, indent: str = "", first: str = "") -> str:
-    """Wrap a text; ``indent`` and ``first`` begin the further lines and the first one.
-
-    Words longer than a line are not broken, and no line ends between a number and its unit, or next
-    to an operator before a number.
-    """
+    """Wrap a text, but not within a long word, or next to the unit or operator of a number."""
     filled = textwrap.fill(
         _WITHIN_AN_AMOUNT.sub(NO_BREAK, text),
         min(width, MAX_PROSE),
@@ -80,42 +76,29 @@ class Column(NamedTuple):
     whole: Sequence[bool]
 
 
-def fits(columns: Sequence[Column], width: int) -> bool:
-    """Return whether a table needs no second part."""
-    return _total(map(_least, columns)) <= width
-
-
 def table(columns: Sequence[Column], width: int) -> str:
-    """Return a table with a rule below its head.
-
-    If it is too wide, heads of numbers, names and texts are wrapped. Columns that do not fit even
-    then follow below, with the first column again.
-    """
-    n = len(columns)
-    while n > 2 and not fits(columns[:n], width):
+    """Return a table; columns that do not fit even with wrapped texts follow below."""
+    least, n = [*map(_least, columns)], len(columns)
+    while n > 2 and sum(least[:n]) + _GAP * (n - 1) > width:
         n -= 1
-    part = _rendered(columns[:n], width)
-    rest = [columns[0], *columns[n:]]
-    return part if n == len(columns) else f"{part}\n\n{table(rest, width)}"
-
-
-def _rendered(columns: Sequence[Column], width: int) -> str:
-    numeric, least = [any(column.whole) for column in columns], list(map(_least, columns))
-    widths = [max(map(len, (column.head, *column.entries))) for column in columns]
-    if _total(widths) > width:
+    shown, least, room = columns[:n], least[:n], width - _GAP * (n - 1)
+    numeric = [any(column.whole) for column in shown]
+    widths = [max(map(len, (column.head, *column.entries))) for column in shown]
+    if sum(widths) > room:
         widths = [few if n else most for few, most, n in zip(least, widths, numeric, strict=True)]
-    while _total(widths) > width and widths != least:
+    while sum(widths) > room and widths != least:
         spare = [most if most > few else 0 for most, few in zip(widths, least, strict=True)]
         widths[spare.index(max(spare))] -= 1
-    rule = ["-" * n for n in widths]
-    entries = zip(*(column.entries for column in columns), strict=True)
+    head, rule = [column.head for column in shown], ["-" * size for size in widths]
     lines = []
-    for row in [[column.head for column in columns], rule, *entries]:
-        cells = [_cell(text, n) for text, n in zip(row, widths, strict=True)]
+    for row in [head, rule, *zip(*(column.entries for column in shown), strict=True)]:
+        cells = [_cell(text, size) for text, size in zip(row, widths, strict=True)]
         for parts in itertools.zip_longest(*cells, fillvalue=""):
             aligned = zip(parts, widths, numeric, strict=True)
-            texts = [text.rjust(n) if right else text.ljust(n) for text, n, right in aligned]
+            texts = [text.rjust(k) if right else text.ljust(k) for text, k, right in aligned]
             lines.append((" " * _GAP).join(texts).rstrip())
+    if n < len(columns):
+        lines += ["", table([columns[0], *columns[n:]], width)]
     return "\n".join(lines)
 
 
@@ -133,7 +116,3 @@ def _least(column: Column) -> int:
         pieces += [text] if whole else text.split(BREAK if BREAK in text else None)
     longest = max(map(len, pieces), default=1)
     return longest if any(column.whole) else min(longest, MAX_WORD)
-
-
-def _total(widths: Iterable[int]) -> int:
-    return sum(width + _GAP for width in widths) - _GAP

@@ -20,13 +20,7 @@ from modulefinder import ModuleFinder
 from pathlib import Path
 from typing import Any
 
-from dsgkit.errors import (
-    ConfigError,
-    DsgError,
-    did_you_mean,
-    nearest_or_all,
-    spelled,
-)
+from dsgkit.errors import ConfigError, DsgError, did_you_mean, nearest_or_all, spelled
 
 
 def import_path_of(kind: str) -> str:
@@ -35,10 +29,7 @@ def import_path_of(kind: str) -> str:
 
 
 def load(import_path: str, noun: str, accepts: Callable[[Any], bool], example: str) -> Any:
-    """Return the object at ``module:name``; modules of the current folder are found last.
-
-    ``accepts`` says whether an object is a ``noun``, such as a class, as that at ``example``.
-    """
+    """Return the object at ``module:name``; ``accepts`` says if it is a ``noun``."""
     if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*", import_path):
         raise ConfigError(f"{import_path!r} is not an import path, such as {example}")
     module_name, _, name = import_path.partition(":")
@@ -69,11 +60,7 @@ def load(import_path: str, noun: str, accepts: Callable[[Any], bool], example: s
 
 @contextmanager
 def calling(doing: str, advice: str = "") -> Iterator[None]:
-    """Turn any exception of user code in the block, even `SystemExit`, into a `ConfigError`.
-
-    Errors of the package pass. ``doing`` says what the block does, and ``advice`` what to do about
-    an error.
-    """
+    """Turn any exception of user code in the block, even `SystemExit`, into a `ConfigError`."""
     try:
         yield
     except DsgError:

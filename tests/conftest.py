@@ -62,7 +62,7 @@ def interrupts():
 @pytest.fixture(scope="session", autouse=True)
 def not_the_first_use():
     """Have no command say that it compiles."""
-    from dsgkit.system.first_use import is_first_use
+    from dsgkit.system.files import is_first_use
 
     is_first_use()
 

@@ -53,20 +53,17 @@ def formats_option(*default: str) -> Any:
     return names_option("--format", "formats", help="Formats of figures.", **settings)
 
 
-class _Width(click.ParamType):
-    name = "width"
+def _width(value: str) -> float:
+    from dsgkit.report.style import INCHES
 
-    def convert(self, value: str, _parameter: object, _context: object) -> float:
-        from dsgkit.report.style import INCHES
-
-        with suppress(ValueError):
-            if 2 <= (inches := INCHES.get(value) or float(value)) <= 20:
-                return inches
-        raise click.BadParameter(f"{spelled(value)} is not column, page or inches from 2 to 20")
+    with suppress(ValueError):
+        if 2 <= (inches := INCHES.get(value) or float(value)) <= 20:
+            return inches
+    raise click.BadParameter(f"{spelled(value)} is not column, page or inches from 2 to 20")
 
 
 _WIDTH = "Width of figures in inches, or column (3.25) or page (6.75); default: what fits."
-width_option = click.option("--width", type=_Width(), metavar="INCHES", help=_WIDTH)
+width_option = click.option("--width", type=_width, metavar="INCHES", help=_WIDTH)
 results_argument = click.argument("results", nargs=-1, required=True, type=FOLDER)
 kept_argument = click.argument("results", nargs=-1, type=PATH)
 
@@ -92,7 +89,6 @@ def check_solvers(wanted: Names, known: Mapping[str, Collection[str]]) -> None:
 
 
 def message(error: Exception) -> str:
-    """Return an error in one line."""
     if isinstance(error, click.ClickException):
         text = error.format_message()
     elif isinstance(error, OSError):

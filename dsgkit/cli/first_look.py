@@ -81,10 +81,7 @@ class Field:
         return "an id, by its name" if _ID.fullmatch(str(self.key)) else ""
 
     def thousands(self, sign: str) -> str:
-        """Return a number with separators of thousands; empty if these may be decimal signs.
-
-        All numbers have groups of three digits then, or are below 1,000 and without a sign.
-        """
+        """Return a number with separators of thousands; empty if these may be decimal signs."""
         texts = self.texts[~self.texts.str.lower().isin(MISSING_VALUES)]
         grouped = texts[texts.str.fullmatch(rf"[+-]?[1-9]\d{{0,2}}(?:\{sign}\d{{3}})+")]
         n_plain = int(texts.str.fullmatch(r"[+-]?\d{1,3}").sum())

@@ -33,7 +33,6 @@ from dsgkit.text import terminal_width
 _solvers_option = names_option("--solvers", help="Show only these solvers, named by their keys.")
 _AT = "Show each solver at the largest size of the sweep that is not above this."
 _at_option = click.option("--at", type=click.IntRange(1), help=_AT)
-_folder_option = out_option(None, "Folder to write to; default: the results folder.")
 _file_option = click.option(
     "-o", "--out", type=FILE, help="File to write; default: standard output."
 )
@@ -61,7 +60,7 @@ def table(results: Paths, out: Path | None, only: Names, at: int | None, solvers
 
 @click.command()
 @results_argument
-@_folder_option
+@out_option(None, "Folder to write to; default: the results folder.")
 @names_option("--only", help="Make these figures only, such as time_curve.")
 @_at_option
 @_solvers_option
@@ -112,12 +111,12 @@ def export(results: Paths, splits: bool, out: Path | None, solvers: Names) -> No
     In Python, `dsgkit.load_results(FOLDER)` returns the same as a pandas data frame. With --splits,
     the table has the row numbers of the labelled, unlabelled, paired and held-out rows instead.
     """
-    from dsgkit.experiment.splits import HEADER, splits_text
+    from dsgkit.experiment.runs import SPLITS_HEADER, splits_text
     from dsgkit.report.export import fits
     from dsgkit.report.formats import csv_text, write_file
 
     runs = _runs(results, solvers)
-    texts = chain([HEADER], *map(splits_text, runs)) if splits else [csv_text(fits(runs))]
+    texts = chain([SPLITS_HEADER], *map(splits_text, runs)) if splits else [csv_text(fits(runs))]
     if out is None:
         for text in texts:
             click.echo(text, nl=False)

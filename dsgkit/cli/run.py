@@ -51,16 +51,14 @@ _FRESH = (
 _RETRY = "Run failed searches and fits again, or not.  [default: --retry-failed]"
 
 
-class _Bytes(click.ParamType):
-    name = "size"
+def size(value: str) -> int:
+    """Return the bytes of an option's value."""
+    from pydantic import ByteSize, TypeAdapter
 
-    def convert(self, value: str, _parameter: object, _context: object) -> int:
-        from pydantic import ByteSize, TypeAdapter
-
-        with suppress(ValueError):
-            if 1 <= (size := int(TypeAdapter(ByteSize).validate_python(value))) < 2**63:
-                return size
-        raise click.BadParameter(f"{shown(value)} is not a size; write one such as 4GiB or 500MB")
+    with suppress(ValueError):
+        if 1 <= (n_bytes := int(TypeAdapter(ByteSize).validate_python(value))) < 2**63:
+            return n_bytes
+    raise click.BadParameter(f"{shown(value)} is not a size; write one such as 4GiB or 500MB")
 
 
 @click.command()
@@ -73,7 +71,7 @@ class _Bytes(click.ParamType):
 @click.option("--threads", type=_COUNT, help="Threads per timed fit; default: the config's.")
 @click.option("--once", is_flag=True, envvar="DSGKIT_ONCE", help=_ONCE)
 @click.option("--timeout", metavar="SECONDS", type=_SECONDS, help=_TIMEOUT)
-@click.option("--memory-limit", "memory", type=_Bytes(), help=_MEMORY)
+@click.option("--memory-limit", "memory", type=size, help=_MEMORY)
 @click.option("--scheduler", help="Dask scheduler to run on, such as tcp://host:8786.")
 @out_option(RESULTS, "Folder for the results folders of the configs.")
 @click.option("--report", "page", type=FILE, help="Also write one HTML page on all experiments.")

@@ -41,24 +41,18 @@ def copy_shipped(name: str, to: Path, *, full: bool = False) -> None:
         raise ConfigError(f"no shipped config {spelled(name)}{did_you_mean(name, shipped_names())}")
     text = path.read_text(encoding="utf-8")
     if full:
-        text = f"{text.partition(chr(10))[0]}\n{dump(_merged(path))}"
+        data = read_config(path).data
+        removed = {key for key, solver in data.get("solvers", {}).items() if solver is None}
+        for part in (data, *data.get("profiles", {}).values()):
+            if "solvers" in part:
+                part["solvers"] = {k: v for k, v in part["solvers"].items() if k not in removed}
+        dataset = {key: data[key] for key in ("dataset",) if key in data}  # as people write it
+        text = f"{text.partition(chr(10))[0]}\n{dump(dataset | data)}"
     elif path.parent != SHIPPED:
         inside = path.parent.relative_to(SHIPPED).as_posix()
         text = re.sub(r"(?m)^extends: ", f"extends: {inside}/", text)
     with to.open("x", encoding="utf-8") as file:
         file.write(text)
-
-
-def _merged(path: Path) -> dict[str, Any]:
-    """Return a config with all that it extends, without the solvers that it removes."""
-    data = read_config(path).data
-    solvers = data.get("solvers", {})
-    removed = {key for key, solver in solvers.items() if solver is None}
-    for part in (data, *data.get("profiles", {}).values()):
-        if "solvers" in part:
-            part["solvers"] = {k: v for k, v in part["solvers"].items() if k not in removed}
-    dataset = {key: data[key] for key in ("dataset",) if key in data}  # first, as people write it
-    return dataset | data
 
 
 def _called(name: Path) -> Path:
@@ -174,10 +168,7 @@ def _override(text: str) -> Document:
 
 
 def of_results(data: Mapping[str, Any], *, trials: bool = True) -> dict[str, Any]:
-    """Return the settings of a config, or of a part of one, that results depend on.
-
-    Without ``trials``, those that make a results folder another one.
-    """
+    """Return the settings that results depend on; without ``trials``, those that name a folder."""
     settings = {k: v for k, v in data.items() if k not in _NOT_OF_RESULTS}
     if solvers := settings.get("solvers"):
         settings["solvers"] = {

@@ -159,10 +159,7 @@ class Experiment(Spec):
     def to_yaml(self) -> str:
         """Return a self-contained config that loads as an equal experiment."""
         data = self.model_dump(mode="json")
-        defaults = {name: info.default for name, info in DatasetSpec.model_fields.items()}
-        data["dataset"] = {k: v for k, v in data["dataset"].items() if v != defaults[k]}
-        if self.dataset.target is not None:
-            data["dataset"]["target"] = self.dataset.target.model_dump(exclude_none=True)
+        data["dataset"] = self.dataset.model_dump(mode="json", exclude_defaults=True)
         return dump(data)
 
 

@@ -1,7 +1,4 @@
-"""Base of validated settings, their common types, ranges, and errors that know their place.
-
-Tasks, datasets and papers build their settings on it; it imports nothing of them.
-"""
+"""Base of validated settings: common types, ranges, and errors that know their place."""
 
 from __future__ import annotations
 
@@ -95,11 +92,7 @@ def parse_number(value: Any) -> Any:
 
 
 def parse_values(value: Any) -> list[Any]:
-    """Return the values of a grid entry, a list, one value or a range that includes both ends.
-
-    Ranges are such as ``2^-3..2^3`` and ``0..1 step 0.1``; a text with ``..`` that is no such range
-    and more than `MAX_VALUES` raise `ValueError`.
-    """
+    """Return the values of a grid entry: a list, one value, or a range such as ``2^-3..2^3``."""
     if not (isinstance(value, str) and ".." in value):
         values: list[Any] = parse_number(value if isinstance(value, list) else [value])
         if len(values) > MAX_VALUES:

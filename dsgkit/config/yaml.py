@@ -35,35 +35,23 @@ class Document:
         return ConfigError(": ".join(filter(None, [in_a_line(place, 300), dotted, text])))
 
     def merged(self, over: Document) -> Document:
-        """Return the document with another one laid over it.
+        """Return the document with another laid over it; a ``sweep`` is replaced as a whole."""
+        places = self.places
 
-        Mappings are merged key by key; other values are replaced, and so is ``sweep`` as a whole,
-        because it has one axis.
-        """
-        data, places = dict(self.data), self.places
-        left: list[tuple[Key, dict[str, Any], dict[str, Any]]] = [((), data, over.data)]
-        while left:
-            at, old, new = left.pop()
-            for name, value in new.items():
-                key = (*at, name)
-                is_sweep = key == ("sweep",) or (key[0] == "profiles" and key[2:] == ("sweep",))
-                if isinstance(value, dict) and isinstance(old.get(name), dict) and not is_sweep:
-                    old[name] = dict(old[name])
-                    left.append((key, old[name], value))
-                else:
-                    old[name] = value
-                    kept = {k: place for k, place in places.items() if k[: len(key)] != key}
-                    added = {k: place for k, place in over.places.items() if k[: len(key)] == key}
-                    places = kept | added
-        return Document(data, places)
+        def laid(key: Key, old: Any, new: Any) -> Any:
+            nonlocal places
+            is_sweep = key == ("sweep",) or (key[:1] == ("profiles",) and key[2:] == ("sweep",))
+            if isinstance(old, dict) and isinstance(new, dict) and not is_sweep:
+                return old | {name: laid((*key, name), old.get(name), new[name]) for name in new}
+            kept = {k: place for k, place in places.items() if k[: len(key)] != key}
+            places = kept | {k: p for k, p in over.places.items() if k[: len(key)] == key}
+            return new
+
+        return Document(laid((), self.data, over.data), places)
 
 
 def read_document(path: Path, *, own: bool = False) -> Document:
-    """Read a YAML file whose top level is a mapping.
-
-    ``own`` is for files that the program wrote or ships: they are read by libyaml, ten times
-    faster, whose messages tell people less.
-    """
+    """Read a YAML file whose top is a mapping; ``own`` is for files that no person wrote."""
     try:
         text = path.read_text(encoding="utf-8-sig")
         document = _parsed(text, str(path), _FastLoader) if own else parse(text, str(path))
@@ -140,7 +128,7 @@ class _StrictLoader(yaml.SafeLoader):
 
 
 class _FastLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """The same by libyaml, where PyYAML was built with it."""
+    """The same by libyaml, if PyYAML has it: ten times faster, but messages tell people less."""
 
 
 class _StrictDumper(yaml.SafeDumper):

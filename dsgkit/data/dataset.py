@@ -76,6 +76,9 @@ class Dataset:
     similar_pairs: NDArray[np.integer] | None = None
     file_rows: NDArray[np.integer] | None = None
 
+    def error(self, text: str) -> DataError:
+        return DataError(f"dataset {self.name}: {text}")
+
     @property
     def n_features(self) -> int:
         return int(self.X.shape[1])
@@ -95,7 +98,6 @@ class Dataset:
 
     @functools.cached_property
     def y_test(self) -> NDArray[Any] | None:
-        """Converted labels of the test rows."""
         return None if self.labels_test is None else self._converted(self.labels_test, " (test)")
 
     def _converted(self, labels: NDArray[Any], part: str = "") -> NDArray[Any]:
@@ -176,7 +178,7 @@ class Dataset:
         width = self.maximum - self.minimum
         if (width > np.finfo(np.float32).max).any():
             column = int(np.argmax(width)) + 1
-            raise DataError(f"dataset {self.name}: the range of feature {column} overflows float32")
+            raise self.error(f"the range of feature {column} overflows float32")
         # the width as float32 subtraction gives it, so that the largest value becomes `high`
         width = width.astype(np.float32)
         constant = width < tiny
@@ -325,15 +327,15 @@ def doubled(dataset: Dataset, noise: float) -> Dataset:
     from dsgkit.random import normal_blocks  # compiles kernels
 
     if len(dataset.unlabeled_rows):
-        raise DataError(f"dataset {dataset.name}: `double` needs a label in every row")
+        raise dataset.error("`double` needs a label in every row")
     n, width = len(dataset.X), dataset.maximum[0] - dataset.minimum[0]
     draws = normal_blocks(derive_seed(0, "double"), 0, 1, 1, n).reshape(n)
     X = np.concatenate([dataset.X, dataset.X])
     with np.errstate(over="ignore"):
         X[n:, 0] = X[:n, 0].astype(np.float64) + noise * width * draws
     if not width > 0 or not np.isfinite(X[n:, 0]).all():
-        raise DataError(
-            f"dataset {dataset.name}: `double: {noise:g}` is noise in units of the range of the "
+        raise dataset.error(
+            f"`double: {noise:g}` is noise in units of the range of the "
             f"first feature, which is {width:g}"
         )
     how = f"every row twice, the copy with noise of {noise:g} of its range in the first feature"

@@ -1,7 +1,4 @@
-"""Where a dataset's files are: the user's folder, the cache, or their official address.
-
-In the cache are their prepared forms, too.
-"""
+"""Where the files of datasets and their prepared forms are, and how they are opened."""
 
 from __future__ import annotations
 
@@ -67,15 +64,7 @@ def find(info: DatasetInfo) -> list[Path | None]:
 
 
 def obtain(info: DatasetInfo, *, download: bool = True) -> list[Path]:
-    """Return the paths of a dataset's files; missing ones are downloaded.
-
-    Raises
-    ------
-    MissingDataError
-        If one cannot be downloaded; the text says where to get it and where to put it.
-    DataError
-        If a checksum is wrong, or the cache cannot be written.
-    """
+    """Return the paths of the files; missing ones are downloaded, or are a `MissingDataError`."""
     if info.local or os.environ.get("DSGKIT_OFFLINE", "") not in ("", "0"):
         download = False
     paths = find(info)
@@ -90,12 +79,8 @@ def obtain(info: DatasetInfo, *, download: bool = True) -> list[Path]:
 
 
 def prepared_folder(info: DatasetInfo, paths: list[Path]) -> Path:
-    """Return the folder of a dataset's prepared form: a changed file has another.
-
-    Its name tells how the files are read, and ends in a hash of their state. The target is not in
-    it, as labels are stored as they are in the file. A hash of the bytes finds edits that keep size
-    and time; large files take too long to read.
-    """
+    """Return the folder of a dataset's prepared form, named by settings and the files' state."""
+    # not by the target, as labels are stored as they are in the file
     keys = "loader n_features delimiter decimal header label_columns text_labels unlabeled"
     keys += " categorical ignored by_share dates fill values components function arguments rows"
     parts = [(file.part, file.member, file.n_rows, file.sha256) for file in info.files]
@@ -104,7 +89,7 @@ def prepared_folder(info: DatasetInfo, paths: list[Path]) -> Path:
     for path, place in zip(paths, places, strict=True):
         if path.is_file():
             stat, digest = path.stat(), ""
-            if stat.st_size <= _MAX_HASHED_BYTES:
+            if stat.st_size <= _MAX_HASHED_BYTES:  # finds edits that keep size and time
                 with path.open("rb") as file:
                     digest = hashlib.file_digest(file, "sha256").hexdigest()
             states.append([place, stat.st_size, stat.st_mtime_ns, digest])
@@ -167,10 +152,7 @@ def check_sha256(file: DataFile, path: Path) -> str:
 
 @contextmanager
 def open_content(path: Path, member: str | None = None) -> Iterator[IO[bytes]]:
-    """Open the uncompressed content of a file, or of a member of a zip archive.
-
-    It raises `DataError` if the file cannot be read or is damaged, at any time until it is closed.
-    """
+    """Open the uncompressed content of a file or zip member; `DataError` if it is damaged."""
     try:
         suffix = path.suffix.lower()
         if suffix != ".zip":

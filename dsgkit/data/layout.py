@@ -88,10 +88,7 @@ def column_name(key: Column) -> str:
 
 
 def read_layout(path: Path, info: DatasetInfo, member: str | None = None) -> Layout:
-    """Return the layout of a delimited or ARFF file as its description says.
-
-    A user's file is compared with it, so that no row is mistaken for a header, or a header for one.
-    """
+    """Return the layout of a delimited or ARFF file, as described and as its first lines allow."""
     lines, names = _first_lines(path, member, has_header=info.header)
     rows = lines[1:] if info.header and names is None else lines
     if not rows:
@@ -147,10 +144,7 @@ def find_layout(path: Path, label: str | None) -> Layout:
 def _first_lines(
     path: Path, member: str | None, *, has_header: bool
 ) -> tuple[list[tuple[int, str]], list[str] | None]:
-    """Return number and text of the first lines that are not blank, and the names of an ARFF file.
-
-    The head of an ARFF file is none of the lines.
-    """
+    """Return the first lines that are not blank, by number, and the names of an ARFF head."""
     lines: list[tuple[int, str]] = []
     head = None
     with open_content(path, member) as file:
@@ -320,11 +314,9 @@ def is_number(text: str, decimal: str) -> bool | None:
 
 
 def why_no_number(text: str, decimal: str = ".", *, is_label: bool = False) -> str:
-    """Return why a text is not a finite number, or not one of float32; empty if it is.
-
-    Python's ``float`` would also accept ``1_000``, digits of other scripts and blanks.
-    """
+    """Return why a text is not a finite number, or not one of float32; empty if it is."""
     pointed = text if decimal == "." else text.translate(str.maketrans(".,", ",."))
+    # float() would also accept 1_000, digits of other scripts and blanks
     if _NUMBER.fullmatch(pointed) is None and _NOT_FINITE.fullmatch(pointed) is None:
         return f"{shown(text)} is not a number"
     value = abs(float(pointed))

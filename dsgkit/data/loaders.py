@@ -49,10 +49,7 @@ def chunks(path: Path, member: str | None = None, skipped: int = 0) -> Iterator[
 def check_lines(
     path: Path, first: int, lines: Lines, why: Callable[[str], str], refused: object = ""
 ) -> None:
-    """Raise `DataError` for the first of some lines about which ``why`` has something to say.
-
-    If it has nothing, ``refused`` says why a library did not take them, if it did not.
-    """
+    """Raise `DataError` for the first line of which ``why`` says something, or with ``refused``."""
     for number, line in enumerate(lines, first):
         try:
             what = why(decoded(line, number))
@@ -65,10 +62,7 @@ def check_lines(
 
 
 def read_libsvm(path: Path, n_features: int, member: str | None = None) -> Iterator[Block]:
-    """Read LIBSVM text: ``label index:value ...``, indices from 1 and increasing.
-
-    Blank lines and ``#`` comments are skipped.
-    """
+    """Read LIBSVM text: ``label index:value ...``, indices from 1 and increasing."""
     from sklearn.datasets import load_svmlight_file
 
     why = functools.partial(_why_no_pairs, n_features)
@@ -185,10 +179,7 @@ def read_reviews(path: Path) -> tuple[list[str], list[float]]:
 def embed_reviews(
     texts: Sequence[str], components: int
 ) -> tuple[Single, Callable[[Sequence[str]], Single], str]:
-    """Return features of texts, a function that makes those of others, and how they are made.
-
-    They are TF-IDF, reduced by a truncated SVD; a text without any word is a row of zeros.
-    """
+    """Return features of texts (TF-IDF, truncated SVD), a function for others, and how made."""
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
 

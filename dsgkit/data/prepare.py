@@ -92,11 +92,7 @@ def _write_parts(
 
 
 def _offsets(info: DatasetInfo, paths: list[Path], meta: dict[str, Any]) -> Array | None:
-    """Return what to subtract from each column, so that float32 keeps its differences.
-
-    It is the minimum of columns that are far from 0, such as seconds since 1970, and would lose
-    distinct values, for which the training rows are read again. None if there is none.
-    """
+    """Return what to subtract from columns far from 0, such as seconds since 1970; None for 0."""
     low, high = np.array(meta["minimum"]), np.array(meta["maximum"])
     far = np.maximum(np.abs(low), np.abs(high)) > _FAR * (high - low)
     columns = np.flatnonzero(far & (high > low))
@@ -105,7 +101,7 @@ def _offsets(info: DatasetInfo, paths: list[Path], meta: dict[str, Any]) -> Arra
     offsets = np.zeros_like(low)
     values = np.concatenate([X[:, columns] for X, _ in _parts(info, paths)[0]["train"]])
     for k, column in zip(columns, values.T, strict=True):
-        distinct = np.unique(column)
+        distinct = np.unique(column)  # of which float32 may lose some
         if len(np.unique(distinct.astype(np.float32))) < len(distinct):
             offsets[k] = low[k]
     return offsets if offsets.any() else None
@@ -114,10 +110,7 @@ def _offsets(info: DatasetInfo, paths: list[Path], meta: dict[str, Any]) -> Arra
 def _write(
     blocks: Iterator[Block], folder: Path, part: str
 ) -> tuple[str, list[str] | None, list[list[float]]]:
-    """Write rows and labels, rows without one last; return a hash, texts of labels, extremes.
-
-    Labels that are texts are stored as indices into their sorted list.
-    """
+    """Write rows and labels, rows without one last; return a hash, texts of labels, extremes."""
     sha256 = hashlib.sha256()
     labels, masks, lows, highs = list[NDArray[Any]](), [], [], []
     with (folder / f"X_{part}.npy").open("wb") as file, tempfile.TemporaryFile() as rest:
@@ -239,7 +232,6 @@ def _blocks(
 
 
 def _first_rows(blocks: Iterator[Block], n_rows: int) -> Iterator[Block]:
-    """Yield the first rows of some blocks; later blocks are not read."""
     left = n_rows
     for X, y in blocks:
         yield X[:left], y[:left]

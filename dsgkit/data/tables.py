@@ -44,11 +44,7 @@ _MAX_WORD = 256  # characters of a label or category; a longer text is not the n
 
 @dataclass(frozen=True)
 class Feature:
-    """How a column of delimited text becomes features.
-
-    A number; a column of 0 and 1 for each of the known texts of a category; the share of the
-    training rows that have its text; the days since 1970 of a date.
-    """
+    """What a column becomes: numbers, 0 or 1 per category, shares of rows by text, or days."""
 
     kind: str = "number"  # or category, share, date
     known: Mapping[str, float] = field(default_factory=dict)  # of texts: place, share or number
@@ -67,8 +63,7 @@ class Feature:
         elif column.dtype.kind != "f":
             others = pd.to_numeric(column.str.replace(decimal, "."), errors="coerce")
             numbers = column.map(self.known).fillna(0.0 if self.kind == "share" else others)
-        values: Array = numbers.to_numpy(float)
-        return values
+        return numbers.to_numpy(float)
 
 
 @dataclass(frozen=True)
@@ -83,7 +78,6 @@ class Table:
 
     @classmethod
     def of(cls, info: DatasetInfo, layout: Layout) -> Table:
-        """Return the table that a dataset's description makes of a file."""
         median = 0.0 if info.fill else None
         features = {place: Feature(median=median) for place in range(layout.n_columns)}
         for column in info.categorical:
@@ -131,11 +125,7 @@ class Table:
             yield X, y
 
     def frames(self) -> Iterator[tuple[int, Lines, Any]]:
-        """Yield chunks of lines as data frames, whose columns are float64, or text if they may be.
-
-        An artificial first row makes pandas refuse lines with more fields; those with fewer end in
-        a missing value.
-        """
+        """Yield chunks of lines as frames, whose columns are float64, or text if they may be."""
         import pandas as pd
 
         delimiter, n = self.layout.delimiter, self.layout.n_columns
@@ -144,6 +134,7 @@ class Table:
         labels = set() if self.text_labels else {*self.labels}
         words = {*self.features, *self.labels} - numbers - labels
         types = {place: float if place in numbers | labels else str for place in range(n)}
+        # an artificial first row: pandas refuses lines with more fields, and fills shorter ones
         top = (delimiter or " ").join("0" if types[place] is float else "x" for place in types)
         marks = [*_MISSING, *([] if self.unlabeled is None else [self.unlabeled])]
         options: dict[str, Any] = {
@@ -254,11 +245,7 @@ class Table:
 def open_tables(
     info: DatasetInfo, sources: Sequence[tuple[Path, DataFile]]
 ) -> tuple[dict[DataFile, Table], str]:
-    """Return the table of every delimited file, and a description of how features were made.
-
-    Categories are those of all files; shares and medians are of the training rows. The files are
-    read once for them, columns with missing values into memory.
-    """
+    """Return the table of every delimited file, and a description of how features were made."""
     apart = {f.part.removesuffix("_labels") for f in info.files if f.part.endswith("_labels")}
     tables = {}
     for path, file in sources:
@@ -281,7 +268,7 @@ def open_tables(
 
 
 def _fitted(tables: Mapping[DataFile, Table]) -> dict[int, Feature]:
-    """Return the features with their categories, shares and medians."""
+    """Return the features with the categories of all files, and shares and medians in training."""
     features = dict(next(iter(tables.values())).features)
     counts = {p: Counter[str]() for p, f in features.items() if f.kind in ("category", "share")}
     values: dict[int, list[Array]] = {
@@ -320,7 +307,6 @@ def _columns(places: Sequence[int]) -> str:
 
 
 def read_labels(path: Path, info: DatasetInfo) -> NDArray[Any]:
-    """Read a file of labels: one per line, or an IDX file."""
     if info.loader == "idx":
         return read_idx(path).ravel().astype(np.float64)
     layout = read_layout(path, replace(info, header=False, local=False))
@@ -330,11 +316,7 @@ def read_labels(path: Path, info: DatasetInfo) -> NDArray[Any]:
 def read_new_rows(
     info: DatasetInfo, path: Path, n_features: int, offsets: Array | None = None
 ) -> Single:
-    """Return the features of the rows of a file, as a dataset has them.
-
-    The file has the columns of the dataset, with or without the label, or is LIBSVM text if the
-    dataset is, unless its name ends in ``.csv``. Offsets are subtracted as from the dataset's.
-    """
+    """Return the features of a file's rows as a dataset has them, with or without a label."""
     if not path.is_file():
         raise DataError(no_such_file(path))
     if info.loader == "reviews":
@@ -356,10 +338,7 @@ def read_new_rows(
 
 
 def _like(info: DatasetInfo, path: Path) -> Table:
-    """Return the table of a file that has the columns of a dataset, perhaps but for the label.
-
-    If every column has a name of its own, they may come in any order, and without those left out.
-    """
+    """Return the table of a file with a dataset's columns; if named, in any order."""
     pairs = zip(obtain(info), info.files, strict=True)
     sources = [(found, file) for found, file in pairs if not file.part.endswith("_labels")]
     known = open_tables(info, sources)[0][sources[0][1]]

@@ -61,11 +61,7 @@ class Target:
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Target:
-        """Return the target for the settings of the catalogue or of a config.
-
-        One of ``positive`` (perhaps with ``negative``), ``bins``, ``ordered``, ``classes`` and
-        ``numeric``.
-        """
+        """Return the target for the keys of a `TargetSpec`, or of the catalogue (``negative``)."""
         kind: Any = next(iter(settings))
         value = settings[kind]
         if kind == "bins":
@@ -77,7 +73,6 @@ class Target:
 
     @property
     def identity(self) -> list[Any]:
-        """The part of a dataset's identity that the target is."""
         if self.bins is not None:
             return ["bins", self.bins]
         kinds = {"binary": (self.positive, self.negative), "numeric": ()}
@@ -118,11 +113,7 @@ class Target:
         return f"{head}: {rows}"
 
     def apply(self, labels: NDArray[Any], training: NDArray[Any]) -> NDArray[Any]:
-        """Convert labels as in the file to int8, int16 or float64, by the kind.
-
-        The conversion may depend on the labels of the training rows. `ValueError` if the labels do
-        not suit the target; its text names label and row.
-        """
+        """Convert labels to int8, int16 or float64; `ValueError` names a row that does not suit."""
         if training.dtype.kind == "U" and (self.kind == "numeric" or self.bins is not None):
             raise ValueError(f"the target needs numbers as labels, not text such as {training[0]}")
         if self.kind == "numeric":
@@ -147,10 +138,7 @@ class Target:
         return np.where(is_positive, 1, -1).astype(np.int8)
 
     def _known(self, training: NDArray[Any]) -> tuple[NDArray[Any], str]:
-        """Return the label of each class, and why others are refused, if they are.
-
-        The classes are the positive labels and then the negative ones. Bins have an upper bound.
-        """
+        """Return the label of each class (of bins the upper bound), and why others are refused."""
         named = self.labels or (self.positive or ()) + (self.negative or ())
         is_text = training.dtype.kind == "U"
         if not (is_text or are_numbers(named)):

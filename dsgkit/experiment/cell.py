@@ -155,15 +155,12 @@ _warm: list[tuple[str, str, Experiment]] = []
 
 
 def _trial(job: Job) -> Task:
-    """Return the trial of a job, its rows drawn."""
     global _latest
     wanted = job.cell.trial, job.content_hash, job.experiment
     if _latest[0] != wanted:
         dataset = load_dataset(job.experiment.dataset)
         if dataset.content_hash != job.content_hash:
-            raise DataError(
-                f"dataset {dataset.name}: its rows here are not those that the plan was made for"
-            )
+            raise dataset.error("its rows here are not those that the plan was made for")
         _latest = wanted, plan.make_trial(job.experiment, dataset, job.cell.trial)
     if solver_info(job.experiment, job.cell.solver).version != job.solver_version:
         raise FitError("the solver here is not of the version that the plan was made for")
@@ -211,13 +208,10 @@ def _warnings_to(texts: list[str]) -> Iterator[None]:
 
 
 def _estimator(job: Job, trial: Task, point: Mapping[str, Any]) -> Any:
-    """Return the cell's estimator with the config's and a grid point's parameters.
-
-    The global generators are seeded, too, so that no cell depends on what ran before.
-    """
+    """Return the cell's estimator, with the config's and a grid point's parameters."""
     cell, experiment = job.cell, job.experiment
     seed = derive_seed(experiment.seed, "solver", cell.trial)
-    random.seed(seed)
+    random.seed(seed)  # so that no cell depends on what ran before
     np.random.seed(seed % 2**32)  # noqa: NPY002
     return make_estimator(experiment, cell.solver, trial, cell.trial, point)
 
@@ -251,10 +245,7 @@ def _scores(
 
 
 def _searched(job: Job, trial: Task) -> tuple[list[Point], list[list[float | None]]]:
-    """Return all points that a search tries, with their scores on every fold.
-
-    A parameter of several numbers is searched one number after the other, given those found so far.
-    """
+    """Return all points that a search tries, with their scores on every fold."""
     cell, chosen = job.cell, job.chosen
     if not (name := cell.coordinate):
         return list(cell.points), _scores(job, trial, cell.at, cell.points, chosen)
@@ -262,6 +253,7 @@ def _searched(job: Job, trial: Task) -> tuple[list[Point], list[list[float | Non
     start = _estimator(job, trial, chosen).get_params()[name]
     start = cell.points[0][name] if start is None else start
     one_number = not isinstance(start, Sequence)
+    # one number after the other, given those found so far
     numbers = [start] * trial.counts(cell.at)[one_per] if one_number else list(start)
     tried: list[Point] = []
     scores: list[list[float | None]] = []
@@ -276,10 +268,7 @@ def _searched(job: Job, trial: Task) -> tuple[list[Point], list[list[float | Non
 
 
 def _fitted(job: Job, trial: Task, clock: Clock, tell: Tell) -> Iterator[Record]:
-    """Yield the entries of a fit's record once it is judged, and then the times of its repeats.
-
-    These have the same parameters, rows and seed, so they come to the same: none is judged.
-    """
+    """Yield the entries of a fit's record once it is judged, and then the times of its repeats."""
     at, threads, first = job.cell.at, job.threads or machine.available_threads(), Clock()
 
     def fit(phases: Clock) -> Any:
@@ -314,7 +303,7 @@ def _fitted(job: Job, trial: Task, clock: Clock, tell: Tell) -> Iterator[Record]
         **{name: entry for name, entry in optional.items() if entry},
     }
     if not job.once:
-        del estimator  # its memory is for those of the repeats
+        del estimator  # its memory is for those of the repeats, which come to the same
         with clock.phase("repeat"), progress.listening(lambda _: None), _warnings_to([]):
             measured = timing.repeated(fit, first, lambda number: tell("progress", (1.0, number)))
         yield timing.timing_record(measured, threads)

@@ -26,7 +26,7 @@ from dsgkit.data.dataset import Dataset
 from dsgkit.errors import ResultsError, spelled
 from dsgkit.estimators import catalogue
 from dsgkit.experiment.plan import Cell, LeftOut, Plan, TooLarge
-from dsgkit.experiment.store import Store, finished_elsewhere, open_kept, write_file
+from dsgkit.experiment.store import Store, finished_elsewhere, write_file
 from dsgkit.system.files import commit_of, read_arrays, source_hash
 from dsgkit.system.machine import available_threads
 from dsgkit.tasks.base import takes
@@ -109,17 +109,19 @@ def cell_of(entry: Mapping[str, Any]) -> Cell:
 
 
 def read_json(path: Path) -> Any:
-    """Return the content of a JSON file; None if there is no such file."""
-    with suppress(FileNotFoundError), open_kept(path) as file:
-        return json.load(file)
-    return None
+    """Return the content of a JSON file, or of ``<path>.xz`` of kept results; None without one."""
+    archive = path.with_name(f"{path.name}.xz")
+    try:
+        with lzma.open(archive) if archive.exists() else path.open("rb") as file:
+            return json.load(file)
+    except FileNotFoundError:
+        return None
+    except (OSError, lzma.LZMAError, EOFError, ValueError) as error:
+        raise ResultsError(f"{path}: cannot be read ({error}); run the experiment again") from None
 
 
 def read_task(folder: Path) -> tuple[Description, dict[str, Any]]:
-    """Return the description of a run's task, and facts about its data, or raise `ResultsError`.
-
-    Kept results have both in one file.
-    """
+    """Return a run's task and facts about its data; kept results have both in one file."""
     content, data = read_json(folder / TASK), read_json(folder / DATASET) or {}
     if content is None:
         why = f"not a results folder (it has no {TASK})" if folder.is_dir() else "no such folder"
@@ -133,11 +135,8 @@ def read_task(folder: Path) -> tuple[Description, dict[str, Any]]:
 
 
 def check_settings(folder: Path, experiment: Experiment, dataset: Dataset) -> None:
-    """Raise `ResultsError` if a folder holds another experiment: other data, seed or protocol.
-
-    More trials, sizes, solvers and grid points are an extension of the same experiment, and files
-    may have moved.
-    """
+    """Raise `ResultsError` if a folder holds an experiment with other data, seed or protocol."""
+    # more trials, sizes, solvers and grid points extend the same experiment, and files may move;
     # settings that an earlier release did not have are compared by their defaults
     unset = type(experiment.protocol).model_construct(kind=experiment.protocol.kind)
 
@@ -192,10 +191,8 @@ def keep_environment(folder: Path, environment: Mapping[str, Any]) -> str:
 
 
 def read_environments(folder: Path, names: Iterable[str | None]) -> dict[str, dict[str, Any]]:
-    """Return environments by their names in records; empty ones for missing files.
-
-    Kept results of several runs share a folder of environments next to theirs.
-    """
+    """Return environments by their names in records; empty ones for missing files."""
+    # kept results of several runs share a folder next to theirs
     places = [folder / ENVIRONMENTS, folder.parent / ENVIRONMENTS]
     return {
         name: next((found for place in places if (found := read_json(place / f"{name}.json"))), {})
@@ -219,17 +216,14 @@ def copy_records(store: Store, keys: Iterable[str]) -> None:
 
 
 def load_artefact(folder: Path, record: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    """Return the arrays that a fit's figures are drawn from, by name; empty if it has none.
-
-    Kept results have those of all fits in one file, with the fit's key before the name.
-    """
+    """Return the arrays that a fit's figures are drawn from, by name; empty if it has none."""
     if not (name := record.get("artefact")):
         return {}
     path = folder / name
     try:
         if name != PICTURES:
             return read_arrays(path)
-        with lzma.open(path) as file:
+        with lzma.open(path) as file:  # of all fits, with their keys before the names
             arrays = read_arrays(io.BytesIO(file.read()))
         own = f"{record['key']}/"
         return {n.removeprefix(own): one for n, one in arrays.items() if n.startswith(own)}

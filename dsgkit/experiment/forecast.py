@@ -85,7 +85,6 @@ class Forecast:
 
 
 def totals(forecasts: Sequence[Forecast]) -> str:
-    """Return the total time of runs that follow each other."""
     processor, wall = (duration(sum(s)) for s in zip(*(f.seconds for f in forecasts), strict=True))
     options = f"--jobs {forecasts[0].jobs} --threads {forecasts[0].threads}"
     return f"about {processor} of processor time, {wall} on the clock with {options}"

@@ -46,9 +46,10 @@ _FLAGS = ("full", "timing.disturbed")
 _DROPPED = ("kind", "trace", "measurements")  # every repeat's times, of which `times` are medians
 
 _CELL = ("solver", "label", "trial", "also_at", "status", "message", "needed", "params", "key")
+_OF_STEPS = ("key", "solver", "trial")
 _COLUMNS = Frames(
     (*_CELL, "remark", "full", "artefact", "environment", "timing.threads", "timing.disturbed"),
-    ("key", "solver", "trial", "iteration", "seconds"),
+    (*_OF_STEPS, "iteration", "seconds"),
     (*_CELL, "points", "fold_scores", "times.search", "environment"),
 )  # that a frame has, with or without values
 
@@ -88,29 +89,19 @@ def _rows(cells: Cells, kind: str) -> Iterator[Record]:
 
 def records_of(frames: Frames) -> Iterator[Record]:
     """Yield the records in frames, searches first; one that several cells share, once."""
-    steps = dict(iter(frames.traces.groupby("key")))
+    steps = dict(iter(frames.traces.groupby([*_OF_STEPS])))
     known = set()
     for kind, table in (("search", frames.searches), ("fit", frames.fits)):
         for row in table.to_dict("records"):
-            key, cell = row["key"], (row["solver"], row["trial"])
-            if row["status"] and key not in known:
+            if row["status"] and (key := row["key"]) not in known:
                 record: Record = {"key": key, "kind": kind}
-                for name, value in row.items():
-                    if not _is_missing(value):
-                        _put(record, str(name), value)
-                if key in steps:
-                    own = [step for step in steps[key].to_dict("records") if _cell(step) == cell]
-                    record["trace"] = [*map(_step, own)]
+                for name, value in _known(row):
+                    _put(record, name, value)
+                if (own := tuple(row[name] for name in _OF_STEPS)) in steps:
+                    trace = steps[own].drop(columns=[*_OF_STEPS]).to_dict("records")
+                    record["trace"] = [dict(_known(step)) for step in trace]
                 known |= {key} - {""}  # kept searches have none
                 yield record
-
-
-def _cell(row: Mapping[str, Any]) -> tuple[str, int]:
-    return row["solver"], row["trial"]
-
-
-def _step(row: Mapping[str, Any]) -> Record:
-    return {n: v for n, v in row.items() if n not in _COLUMNS.traces[:3] and not _is_missing(v)}
 
 
 def _flat(record: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
@@ -131,8 +122,11 @@ def _put(record: Record, name: str, value: Any) -> None:
     record[last] = int(value) if whole else value
 
 
-def _is_missing(value: Any) -> bool:
-    return value is None or value is False or value == "" or value != value  # NaN
+def _known(row: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the entries of a row that have a value."""
+    for name, value in row.items():
+        if not (value is None or value is False or value == "" or value != value):  # NaN
+            yield name, value
 
 
 def _is_number(name: str) -> bool:
@@ -146,10 +140,7 @@ def _frame(rows: Sequence[Record], columns: Iterable[str]) -> pd.DataFrame:
 
 
 def _typed(columns: Mapping[str, list[Any]]) -> pd.DataFrame:
-    """Return columns with their types, in order.
-
-    A missing text is empty, a missing number NaN, a missing flag False, and others are None.
-    """
+    """Return ordered columns; a missing text is empty, a number NaN, a flag False, others None."""
     typed: dict[str, Any] = {}
     for name in sorted(columns, key=_place):
         values = pd.Series(columns[name], dtype=object)
@@ -171,10 +162,7 @@ def _place(name: str) -> tuple[int, str]:
 
 
 def packed(table: pd.DataFrame) -> bytes:
-    """Return a frame as compressed CSV: texts as they are, numbers exactly, other values as JSON.
-
-    Columns without values are left out.
-    """
+    """Return a frame as compressed CSV: numbers exactly, other values as JSON, no empty column."""
     text = io.StringIO()
     columns = {name: _texts(str(name), column.tolist()) for name, column in table.items()}
     columns = {name: texts for name, texts in columns.items() if any(texts)}

@@ -34,10 +34,7 @@ Points = tuple[Point, ...]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The smallest unit of work that is recorded: a share of a search, or one timed fit.
-
-    A share is of the grid points that the solver trains in one pass.
-    """
+    """The smallest unit with a record: a timed fit, or points of a search, trained in one pass."""
 
     key: str  # hash of all that determines the result
     kind: Literal["search", "fit"]
@@ -130,11 +127,7 @@ def make_plan(experiment: Experiment, dataset: Dataset) -> Plan:
 
 
 class _Planner:
-    """Plans the cells of one trial; all trials with the same sizes have the same cells.
-
-    ``cells`` are named by their numbers. Beside each is the JSON, without the trial, whose hash
-    becomes its key. Sizes without cells are added to the plan.
-    """
+    """Plans the cells of a trial, each beside the JSON without trial whose hash is its key."""
 
     def __init__(self, experiment: Experiment, dataset: Dataset, trial: Task, plan: Plan) -> None:
         self.experiment, self.dataset, self.trial = experiment, dataset, trial
@@ -151,8 +144,8 @@ class _Planner:
                 plan.too_large.extend({too_large}.difference(plan.too_large))
             points = [{**sizes, axis.name: size} for size in sorted(asked) if size <= most]
             if not points:
-                raise DataError(
-                    f"dataset {dataset.name}: no point of sweep.{axis.name} is within its "
+                raise dataset.error(
+                    f"no point of sweep.{axis.name} is within its "
                     f"{most:,} {axis.title.lower()}; add `all`"
                 )
         drawn = (axis.name for axis in experiment.task.axes if axis.drawn)
@@ -167,7 +160,6 @@ class _Planner:
                     self._add_solver(key, spec, fits_at)
 
     def _add_solver(self, key: str, spec: SolverSpec, fits_at: Sequence[At]) -> None:
-        """Plan the fits of a solver at some sizes, and their searches."""
         stages = tuple(grid_points(stage.choices) for stage in spec.search) or (({},),)
         first = {name: value for points in stages for name, value in points[0].items()}
         check = getattr(self._estimator(spec, first), "_check_params", None)

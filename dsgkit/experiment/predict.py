@@ -112,7 +112,6 @@ class Predictor:
 def _chosen(
     run: Run, experiment: Experiment, solver: str | None
 ) -> tuple[str, dict[str, Any], float | None]:
-    """Return a solver, its best hyper-parameters and their score."""
     if solver is not None and solver not in run.names:
         hint = nearest_or_all(solver, run.names)
         raise ResultsError(f"{run.folder}: no solver is called {spelled(solver)}{hint}")
@@ -133,15 +132,12 @@ def _chosen(
 def _best(
     searches: Sequence[Record], experiment: Experiment, solver: str
 ) -> tuple[dict[str, Any], float | None]:
-    """Return a solver's point with the best mean score over the trials, and the score.
-
-    Scores are those of the searches at the largest size that has been searched. Points that only
-    some trials tried, as later stages of a search do, count if no point was tried in more.
-    """
+    """Return a solver's point with the best mean score over the trials, and the score."""
     searches = [record for record in searches if record["solver"] == solver]
     if not searches:  # there is nothing to choose
         stages = experiment.solvers[solver].search
         return {name: values[0] for one in stages for name, values in one.choices.items()}, None
+    # of the searches at the largest size that has been searched
     largest = max(tuple(record["at"].values()) for record in searches)
     points: dict[str, dict[str, Any]] = {}
     scores: dict[str, list[float | None]] = {}
@@ -152,7 +148,7 @@ def _best(
                 name = repr(sorted(whole.items()))
                 points[name] = whole
                 scores.setdefault(name, []).extend(folds)
-    # the last stage's points have all parameters
+    # the last stage's points have all parameters; those that few trials tried do not count
     ranks = {name: (len(points[name]), len(folds)) for name, folds in scores.items()}
     kept = [name for name, rank in ranks.items() if rank == max(ranks.values())]
     best = best_point(

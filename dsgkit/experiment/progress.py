@@ -24,11 +24,7 @@ SECONDS_BETWEEN_LINES = 60.0  # if the output is not a terminal
 
 
 class RunProgress:
-    """Shows how far a run is, what it computes, and about how much time is left.
-
-    ``side_by_side`` says how many searches and fits run at the same time. Threads call it while
-    others read: these copy what they iterate over.
-    """
+    """Shows how far a run is, what it computes, and about how much time is left."""
 
     def __init__(
         self,
@@ -83,7 +79,7 @@ class RunProgress:
     def line(self) -> str:
         ended = self._number - len(self._left)
         line = f"{ended:,} of {cells(self._number)}, {duration(monotonic() - self._begun)} so far"
-        running = self._running.copy()
+        running = self._running.copy()  # other threads change it meanwhile
         if 0 < ended < self._number:
             seconds = 0.0
             for key, cell in self._left.copy().items():

@@ -21,7 +21,7 @@ from dsgkit.experiment.progress import RunProgress
 from dsgkit.experiment.status import FAILURES
 from dsgkit.experiment.store import Record, Store, check_writable, write_file
 from dsgkit.experiment.workers import DaskExecutor, LocalExecutor, Result
-from dsgkit.system.first_use import say_first_use
+from dsgkit.system.files import say_first_use
 from dsgkit.system.machine import available_threads, memory_limit, stop_if_asked
 
 _STOPPED = ("timeout", TimeLimitError.status)  # by the run's limit, or by the solver's own
@@ -117,6 +117,7 @@ def run_experiment(experiment: Experiment, folder: Path, options: Options | None
         )
 
 
+@dataclass
 class _Run:
     """Starts the cells that are left, and stores their records.
 
@@ -125,18 +126,16 @@ class _Run:
     run is stopped.
     """
 
-    def __init__(
-        self,
-        experiment: Experiment,
-        content_hash: str,
-        options: Options,
-        store: Store,
-        cells: Sequence[Cell],
-        reused: Mapping[str, Record],
-    ) -> None:
-        self.experiment, self.content_hash = experiment, content_hash
-        self.options, self.store, self.cells = options, store, cells
-        self.threads = options.threads or experiment.threads
+    experiment: Experiment
+    content_hash: str
+    options: Options
+    store: Store
+    cells: Sequence[Cell]
+    reused: Mapping[str, Record]
+
+    def __post_init__(self) -> None:
+        options, cells, reused = self.options, self.cells, self.reused
+        self.threads = options.threads or self.experiment.threads
         left = {cell.key: cell for cell in cells if cell.key not in reused}
         work: dict[tuple[int, str], float] = defaultdict(float)
         for cell in left.values():
@@ -181,10 +180,7 @@ class _Run:
                             return
 
     def _rehearse(self, executor: LocalExecutor | DaskExecutor) -> None:
-        """Try each user-defined or third-party solver on a few rows, before the first cell.
-
-        What fails there would fail in every cell: it is a `ConfigError`.
-        """
+        """Try each external solver on a few rows: what fails there would fail in every cell."""
         first: dict[tuple[str, str], Cell] = {}
         for cell in self.left.values():
             if self.experiment.solvers[cell.solver].external_class:
@@ -226,16 +222,13 @@ class _Run:
         return None
 
     def _start(self, cell: Cell, executor: LocalExecutor | DaskExecutor) -> None:
-        """Start a cell, or store why it cannot run.
-
-        A fit is not begun if one on no more rows met a time limit. Fits of a solver that share
-        their search and their trial have the same hyper-parameters: on more rows they take longer.
-        Without this an exact method spends the limit at every size.
-        """
+        """Start a cell, or store why it cannot run."""
         job, names = self._job(cell), ("kind", "solver", "trial", "needs")
         searches = [self.store.records[key] for key in cell.needs]
         try:
             job = replace(job, chosen=choose(self.experiment, cell, searches))
+            # Fits that share search and trial have the same parameters: on more rows they take
+            # longer. Without this an exact method spends the limit at every size.
             for smaller, record in self.stopped:
                 alike = all(getattr(smaller, name) == getattr(cell, name) for name in names)
                 no_fewer = alike and all(size >= smaller.at[axis] for axis, size in cell.at.items())

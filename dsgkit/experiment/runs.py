@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,16 +12,16 @@ from typing import Any
 
 import pandas as pd
 
-from dsgkit.config.schema import Experiment, SolverSpec, load_stored
+from dsgkit.config.schema import Experiment, SolverSpec, load_experiment, load_stored
 from dsgkit.data.dataset import Dataset, load_dataset
 from dsgkit.errors import MemoryLimitError, ResultsError
 from dsgkit.experiment import folder as folders
 from dsgkit.experiment import frames
-from dsgkit.experiment.plan import Cell
+from dsgkit.experiment.plan import Cell, make_plan, make_trial
 from dsgkit.experiment.store import Record, read_records
-from dsgkit.tasks.base import TASKS, Task, get
 from dsgkit.tasks.measures import Axis, Description, Measure
 
+SPLITS_HEADER = "config,trial,part,size,fold,row\n"
 NOT_RUN, TO_COME, LEFT_OUT = "not run", "not yet run", "left out"
 """Endings of fits: without a value for no known reason; planned without a record; by the config."""
 
@@ -61,15 +61,7 @@ class Run:
 
     @property
     def axis(self) -> Axis | None:
-        """The swept axis."""
         return self.task.axis
-
-    @property
-    def draws(self) -> str:
-        """The rows that its trials draw, see `dsgkit.tasks.base.Task`."""
-        if self.task.draws is None:  # of an earlier release
-            return (get(self.task.kind) if self.task.kind in TASKS else Task).draws
-        return self.task.draws
 
     @property
     def dataset(self) -> str:
@@ -116,12 +108,10 @@ class Run:
 
     @cached_property
     def environments(self) -> dict[str, dict[str, Any]]:
-        """The environments of all cells, by their names in records."""
         return folders.read_environments(self.folder, self.fits["environment"].unique())
 
     @cached_property
     def recorded(self) -> list[tuple[Cell, Record]]:
-        """All cells with a record."""
         if self.cells:
             return [(cell, record) for cell, record in self.cells if record is not None]
         kept = frames.Frames(*map(self._kept, frames.FILES))
@@ -131,8 +121,7 @@ class Run:
     def unfinished(self) -> list[Record]:
         """The records of cells that ended without a result."""
         parts = [one[~one["status"].isin(["", "ok"])] for one in (self.fits, self.searches)]
-        no_traces = pd.DataFrame(columns=["key"])
-        return list(frames.records_of(frames.Frames(parts[0], no_traces, parts[1])))
+        return list(frames.records_of(frames.Frames(parts[0], frames.traces_of(()), parts[1])))
 
     def column(self, measure: Measure) -> str:
         """Return the column of the fits with a measure's values."""
@@ -169,35 +158,20 @@ def load(*folders_: Path | str) -> list[Run]:
 
     Only cells of the last plan count, or all cells without one. Runs of one dataset are named by
     their configs; solvers of different kinds with one label, by label and kind.
-
-    Raises
-    ------
-    ResultsError
-        If a folder is not a results folder, or cannot be read.
     """
     runs = [_read(Path(folder)) for folder in folders_]
     datasets = Counter(run.dataset for run in runs)
     titles = [run.dataset if datasets[run.dataset] == 1 else run.experiment.name for run in runs]
-    kinds: dict[str, set[str]] = {}
+    kinds: dict[str, set[str]] = defaultdict(set)
     for run in runs:
-        for key, label in run.names.items():
-            kinds.setdefault(label, set()).add(_kind(run, key))
-
-    def name(run: Run, key: str) -> str:
-        label, kind = run.names[key], _kind(run, key)
-        return f"{label} ({kind})" if kind and len(kinds[label] - {""}) > 1 else label
-
-    return [
-        run.named(
-            dict(zip(run.names, distinct(name(run, key) for key in run.names), strict=True)), t
-        )
-        for run, t in zip(runs, distinct(titles), strict=True)
-    ]
-
-
-def _kind(run: Run, key: str) -> str:
-    spec = run.experiment.solvers.get(key)
-    return spec.kind if spec else ""
+        for key, spec in run.solvers.items():
+            kinds[run.names[key]] |= {spec.kind} if spec else set()
+    named = []
+    for run, title in zip(runs, distinct(titles), strict=True):
+        labels = zip(run.names.values(), run.solvers.values(), strict=True)
+        names = [f"{a} ({one.kind})" if one and len(kinds[a]) > 1 else a for a, one in labels]
+        named.append(run.named(dict(zip(run.names, distinct(names), strict=True)), title))
+    return named
 
 
 def dataset_of(run: Run) -> Dataset:
@@ -206,6 +180,34 @@ def dataset_of(run: Run) -> Dataset:
     if dataset.content_hash != run.data.get("content_hash"):
         raise ResultsError(f"dataset {dataset.name}: its rows are not those of the run")
     return dataset
+
+
+def splits_text(run: Run) -> Iterator[str]:
+    """Open a run, and return its lines below `SPLITS_HEADER`, a piece for each part of a trial."""
+    experiment, dataset = load_experiment(run.folder / folders.CONFIG), dataset_of(run)
+    cells = [cell for cell in make_plan(experiment, dataset).cells if cell.solver in run.names]
+    searched = {cell.sizes(experiment.axis)[0]: cell.at for cell in cells if cell.kind == "search"}
+    if not make_trial(experiment, dataset, 0).drawn_rows():
+        raise ResultsError(f"{run.folder}: its task, {run.task.kind}, does not tell its rows")
+
+    def pieces() -> Iterator[str]:
+        for number in range(experiment.protocol.trials):
+            trial = make_trial(experiment, dataset, number)
+            drawn: list[tuple[Any, ...]]
+            drawn = [(part, "", "", rows) for part, rows in trial.drawn_rows().items()]
+            drawn += [
+                (f"{part}_fold", size, fold, rows)
+                for size, at in sorted(searched.items())
+                for part, folds in trial.fold_rows(at).items()
+                for fold, rows in enumerate(folds)
+            ]
+            for part, size, fold, rows in drawn:
+                numbers = rows if dataset.file_rows is None else dataset.file_rows[rows]
+                columns = (experiment.name, number, part, size, fold, numbers)
+                table = pd.DataFrame(dict(enumerate(columns)))
+                yield table.to_csv(header=False, index=False, lineterminator="\n")
+
+    return pieces()
 
 
 def distinct(names: Iterable[str]) -> list[str]:

@@ -17,14 +17,10 @@ from dsgkit.tasks.base import Axis
 FAILURES = ("failed", "crashed")  # statuses: an exception, or a worker process that died
 
 
-def status_words(status: str) -> str:
-    return status.replace("_", " ")
-
-
 def ending(record: Mapping[str, Any]) -> str:
-    """Return a record's status, or ``refused`` if its predicted memory kept it from beginning."""
+    """Return in words how a cell ended: ``refused`` if its predicted memory was too much."""
     refused = record["status"] == MemoryLimitError.status and record.get("needed") is not None
-    return "refused" if refused else str(record["status"])
+    return "refused" if refused else record["status"].replace("_", " ")
 
 
 def cells(count: int) -> str:
@@ -55,7 +51,7 @@ def by_cause(records: Iterable[Record], *others: str) -> list[list[Record]]:
 
 def reason(record: Record) -> str:
     """Return in one line why a cell has no result."""
-    words = status_words(ending(record))
+    words = ending(record)
     first = (record.get("message") or words).partition("\n")[0]
     return first if first.startswith(words) else f"{words}: {first}"
 
@@ -77,10 +73,7 @@ def from_to(values: Set[int], between: str = "..") -> str:
 def describe_endings(
     records: Iterable[Record], axis: Axis | None, *, tracebacks: bool = False
 ) -> list[str]:
-    """Return lines on cells that failed, met a limit or warned: one per solver, kind and cause.
-
-    With ``tracebacks``, each has that of its first cell.
-    """
+    """Return a line per solver, kind and cause on cells that failed, met a limit or warned."""
     ended: list[Record] = []
     for record in records:
         if record["status"] == "ok":
@@ -99,7 +92,6 @@ def describe_endings(
 
 
 def describe_status(folder: Path, *, tracebacks: bool = False) -> str:
-    """Return the status of the last plan of a results folder as text."""
     from dsgkit.experiment.runs import load
 
     (run,), writer = load(folder), running(folder)
@@ -124,7 +116,7 @@ def describe_status(folder: Path, *, tracebacks: bool = False) -> str:
     width = max((len(run.names[solver]) for solver, _ in counts), default=0)
     for (solver, kind), ended in counts.items():
         number, n_ok = ended.total(), ended.pop("ok", 0)
-        more = ", ".join(f"{n} {status_words(how)}" for how, n in sorted(ended.items()))
+        more = ", ".join(f"{n} {how}" for how, n in sorted(ended.items()))
         more = f" ({more})" if more else ""
         lines.append(f"  {run.names[solver]:<{width}}  {kind:<6}  {n_ok:>5} of {number}{more}")
     lines += [f"  {sizes.text(run.axis)}" for sizes in (plan.too_large if plan else ())]

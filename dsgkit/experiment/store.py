@@ -6,14 +6,13 @@ import fcntl
 import hashlib
 import io
 import json
-import lzma
 import os
 import socket
 import time
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from dsgkit.errors import ResultsError, in_a_line
 from dsgkit.system.files import sync_folder, write_atomically
@@ -34,34 +33,16 @@ def unseal(line: bytes) -> Record | None:
     """Return the record in a line; None if the line was cut off or changed."""
     body, _, check = line.rpartition(b', "check": "')
     body += b"}"
-    record: Record | None = json.loads(body) if check == _checksum(body) + b'"}\n' else None
-    return record
+    return json.loads(body) if check == _checksum(body) + b'"}\n' else None
 
 
 def _checksum(body: bytes) -> bytes:
     return hashlib.sha256(body).hexdigest()[:12].encode()
 
 
-@contextmanager
-def open_kept(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for reading, or ``<path>.xz`` if only that exists, as in kept results."""
-    archive = path.with_name(f"{path.name}.xz")
-    try:
-        is_packed = archive.exists() and not path.exists()
-        with lzma.open(archive) if is_packed else path.open("rb") as file:
-            yield file
-    except FileNotFoundError:
-        raise
-    except (OSError, lzma.LZMAError, EOFError, ValueError) as error:
-        raise ResultsError(f"{path}: cannot be read ({error}); run the experiment again") from None
-
-
 def read_records(folder: Path) -> tuple[dict[str, Record], list[int]]:
-    """Return the last record of each key in a results folder, and the numbers of unreadable lines.
-
-    A run may be writing at the same time: a last line without an end is ignored.
-    """
-    with suppress(FileNotFoundError), open_kept(folder / CELLS) as file:
+    """Return the last record of each key in a folder, and the numbers of unreadable lines."""
+    with suppress(FileNotFoundError), (folder / CELLS).open("rb") as file:
         return _parsed(file)
     return {}, []
 
@@ -72,16 +53,14 @@ def _parsed(lines: Iterable[bytes]) -> tuple[dict[str, Record], list[int]]:
     for number, line in enumerate(lines, start=1):
         if (record := unseal(line)) is not None:
             records[record["key"]] = record
-        elif line.endswith(b"\n"):
+        elif line.endswith(b"\n"):  # else a run may be writing it
             bad.append(number)
     return records, bad
 
 
 def finished_elsewhere(folder: Path, keys: Collection[str]) -> Iterator[tuple[Path, Record]]:
-    """Yield records of finished cells from the results folders next to a folder, with theirs.
-
-    A key is a hash of all that determines a result, so it does not matter which run computed it.
-    """
+    """Yield the records of finished cells in the folders next to a folder, with theirs."""
+    # a key is of all that determines a result: it does not matter which run computed it
     wanted = {key.encode() for key in keys}
     here = folder.absolute()
     others = {*here.parent.glob(f"*/{CELLS}")} - {here / CELLS}

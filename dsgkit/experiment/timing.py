@@ -30,10 +30,7 @@ MACHINE_FLOPS = 1e11  # per second where no cell has ended: the median of `resul
 
 
 class Clock:
-    """Seconds by named phase: wall time, and processor time of all threads and of the busiest one.
-
-    Wall time cannot be shorter than that of the busiest thread.
-    """
+    """Seconds by phase: wall time, processor time of all threads, and of the busiest one."""
 
     def __init__(self) -> None:
         self.wall: dict[str, float] = defaultdict(float)
@@ -42,7 +39,6 @@ class Clock:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Add the time spent in the ``with`` block to a phase."""
         threads, processor, wall = _thread_seconds(), time.process_time(), time.perf_counter()
         try:
             yield
@@ -66,11 +62,7 @@ def _thread_seconds() -> dict[int, float]:
 def repeated(
     fit: Callable[[Clock], object], first: Clock, told: Callable[[int], object] = lambda _: None
 ) -> list[tuple[Clock, int]]:
-    """Repeat a fit until there are enough measurements: clocks, each of a number of equal fits.
-
-    ``first`` is the clock of the fit before; ``told`` gets the number of each repeat. Equal fits do
-    the same work: only the machine makes their times differ. An error ends the repeating.
-    """
+    """Repeat a fit until there are enough measurements: clocks, each of a number of equal fits."""
     measured = [(first, 1)]
     last = total = sum(first.wall.values())
     with suppress(BaseException):
@@ -87,10 +79,7 @@ def repeated(
 
 
 def timing_record(measured: Sequence[tuple[Clock, int]], threads: int) -> dict[str, Any]:
-    """Return the entries of a fit's record on its times.
-
-    On one thread they are processor time, which other processes hardly change; else wall time.
-    """
+    """Return a record's entries on times: processor time on one thread, else wall time."""
     each = {
         kind: {
             name: [round(vars(clock)[kind].get(name, 0.0) / fits, 6) for clock, fits in measured]
@@ -116,10 +105,7 @@ def timing_record(measured: Sequence[tuple[Clock, int]], threads: int) -> dict[s
 
 @dataclass
 class Paces:
-    """Expected seconds of cells, by the pace of their solver's cells that have a result.
-
-    No cell takes longer than the time limit.
-    """
+    """Expected seconds of cells, by their solver's pace so far and up to the time limit."""
 
     timeout: float | None = None
     sums: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)

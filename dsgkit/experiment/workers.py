@@ -29,7 +29,7 @@ from dsgkit.errors import ConfigError
 from dsgkit.experiment.cell import Job, new_record, run_job
 from dsgkit.experiment.store import Record
 from dsgkit.experiment.timing import LONG_FIT
-from dsgkit.system.first_use import is_first_use
+from dsgkit.system.files import is_first_use
 from dsgkit.system.progress import listening
 
 LOADING_SECONDS = 600.0  # to start, load and compile, on top of a cell's own time limit
@@ -79,8 +79,7 @@ class Child:
                 if self.pipe.poll(0 if gone else _CHECK_SECONDS):
                     what, content = self.pipe.recv()
                     if what == "ended":
-                        result: Result = content
-                        return result
+                        return content
                     if what == "progress":
                         listener(job, *content)
                     elif what == "begun":
@@ -104,10 +103,7 @@ class Child:
         return kept or (record, b"")
 
     def _clock(self) -> float:
-        """Return seconds on a clock that stands still while the process waits for a processor.
-
-        A limit ends the same cells on a busy machine.
-        """
+        """Return seconds, without those that the process waited for a processor."""
         waited = 0
         with suppress(OSError):  # only Linux has this file: processor time, then waiting, in ns
             waited = int(Path(f"/proc/{self.process.pid}/schedstat").read_text().split()[1])
@@ -144,10 +140,7 @@ class Child:
 
 
 class LocalExecutor(AbstractContextManager["LocalExecutor"]):
-    """Runs jobs on this machine, some at a time, in a child process for each external class.
-
-    Children are started when needed and used again. The listener is called in other threads.
-    """
+    """Runs jobs on this machine, in a child process for each external class, used again."""
 
     def __init__(self, jobs: int, listener: Listener = lambda _job, _done, _repeat: None) -> None:
         self.slots, self._listener = jobs, listener
@@ -300,6 +293,5 @@ def _run_here(job: Job, run: str) -> Result:
 
 
 def _stop_here(run: str) -> None:
-    """End the running job of a run on this Dask worker."""
     if _current_run == run:
         _here.kill()

@@ -216,7 +216,7 @@ def equal(case: Case, a: Sample, b: Sample, c: Any) -> Fields:
     most = math.inf if c.one_sided else c.margin
     counts = -c.margin <= sign(case, c) * mean <= most
     fields = numbers("difference", mean, x.mean(), y.mean(), counts)
-    if not case.run.draws:  # trials see the same rows in another order: that is no sample
+    if not case.run.task.draws:  # trials see the same rows in another order: that is no sample
         return fields
     return fields | {"low": mean - half, "high": mean + half}
 

@@ -108,7 +108,7 @@ def _compared(run: Run) -> Iterator[Finding]:
         if members and (tests or not how.tested):
             texts = _gain_texts(measures[0], against, members, tested=how.tested)
             yield from (Finding("gain", text) for text in texts)
-    if run.draws == "labelled rows" and not any(
+    if run.task.draws == "labelled rows" and not any(
         spec and spec.against for spec in run.solvers.values()
     ):
         yield Finding("gain", NO_BASELINE)

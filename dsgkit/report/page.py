@@ -17,7 +17,7 @@ from markupsafe import Markup
 from dsgkit import __version__
 from dsgkit.experiment.folder import other_source
 from dsgkit.experiment.runs import TO_COME, Run
-from dsgkit.experiment.status import FAILURES, by_cause, ending, places, status_words
+from dsgkit.experiment.status import FAILURES, by_cause, ending, places
 from dsgkit.experiment.store import Record
 from dsgkit.report.figures import svg, wanted_figures
 from dsgkit.report.findings import findings
@@ -166,7 +166,7 @@ def _cause(run: Run, records: Sequence[Record]) -> Context:
     first = records[0]
     return {
         "failed": first["status"] in FAILURES,
-        "status": status_words(ending(first)),
+        "status": ending(first),
         "message": first.get("message", ""),
         "varies": len({record.get("message") for record in records}) > 1,
         "cells": [

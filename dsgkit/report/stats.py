@@ -115,7 +115,7 @@ def inference(*runs: Run) -> Inference:
 
 
 def _inference(run: Run) -> Inference:
-    if not run.draws:
+    if not run.task.draws:
         is_whole = run.axis is None or [*full_at(run).values()][-1:] == [True]
         rows = "the same rows" if is_whole else "samples of the same rows"
         return Inference(f"Differences are not tested: all trials use {rows}.", False, False)
@@ -127,7 +127,7 @@ def _inference(run: Run) -> Inference:
             tested=False,
             ratio=NEW_ROWS_RATIO,
         )
-    words = f"cover the random draw of the {run.draws} from this dataset, not other datasets."
+    words = f"cover the random draw of the {run.task.draws} from this dataset, not other datasets."
     return Inference(f"Intervals and tests {words}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dsgkit.experiment.status import status_words
+from dsgkit.experiment.status import ending
 from dsgkit.report.formats import Cell, Layout
 from dsgkit.report.numbers import NO_VALUE, score_text, seconds_text
 from dsgkit.tasks.measures import TIME, Measure, place_asked
@@ -67,7 +67,7 @@ def trial_text(experiment: Experiment, trial: int, ended: Fits, width: int = DEF
     rows = []
     for label, size, record in shown:
         done, seconds = record["status"] == "ok", (record.get("times") or {}).get(TIME.clock)
-        score = _score(measure, record) or NO_VALUE if done else status_words(record["status"])
+        score = _score(measure, record) or NO_VALUE if done else ending(record)
         time = seconds_text(seconds) if done and seconds else ""
         rows.append([Cell(label), *(Cell(one, value=0) for one in (f"{size:,}", score, time))])
     header = ["Solver", axis.title if axis else "", measure.heading if measure else "Score"]

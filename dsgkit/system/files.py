@@ -1,4 +1,4 @@
-"""Files: atomic writes, arrays, names of folders; and which code is running.
+"""Files: atomic writes, arrays, names of folders; which code is running, and where it is compiled.
 
 Outside a checkout the commit is read from the file ``COMMIT``. ``git archive`` fills it in
 (``.gitattributes``), and so does ``hatch_build.py`` in a wheel or an sdist, which loads this module
@@ -14,8 +14,11 @@ import os
 import re
 import secrets
 import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import suppress
+from importlib.metadata import version
+from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,6 +26,8 @@ COMMIT_FILE = "COMMIT"
 CHANGED_SUFFIX = "+changes"  # of a commit whose checkout had other changes
 PACKAGE = Path(__file__).resolve().parent.parent
 WITHOUT_RESULTS = ("cli", "papers", "published", "report")  # they only show results
+# compiled code of other files does not depend on these: their edits need no compilation
+_RUNNER = ("config", "data", "experiment", "tasks", "text.py", "user_code.py")
 
 
 def folder_name(name: str) -> str:
@@ -71,10 +76,7 @@ def read_arrays(source: Path | BinaryIO) -> dict[str, Any]:
 
 @functools.cache
 def source_hash(without: tuple[str, ...] = WITHOUT_RESULTS) -> str:
-    """Return a hash of the package's Python files, but for some of its folders.
-
-    It is computed once per process: the code that runs is that which was there at the start.
-    """
+    """Return a hash of the package's Python files at the start, but for some of its folders."""
     digest = hashlib.sha256()
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE)
@@ -85,18 +87,14 @@ def source_hash(without: tuple[str, ...] = WITHOUT_RESULTS) -> str:
 
 
 def commit_of(package: Path = PACKAGE) -> str | None:
-    """Return the commit of the package in a folder, marked if it was changed; None if unknown.
-
-    A repository counts only if the package is tracked at its root: an installed copy may lie in a
-    repository of the user.
-    """
+    """Return the commit of the package in a folder, marked if it was changed; None if unknown."""
     git = ["git", "-c", f"safe.directory={package.parent}", "-C", str(package.parent)]
     describe = ["describe", "--always", "--exclude=*", "--abbrev=12", f"--dirty={CHANGED_SUFFIX}"]
     try:
         text = (package / COMMIT_FILE).read_text().strip()
         if not text.startswith("$"):
             return text[:12] + (CHANGED_SUFFIX if text.endswith(CHANGED_SUFFIX) else "")
-        if not (package.parent / ".git").exists():
+        if not (package.parent / ".git").exists():  # at its root: else it may be the user's
             return None
         tracked = ["ls-files", "--error-unmatch", str(package / "__init__.py")]
         subprocess.run([*git, *tracked], capture_output=True, check=True)
@@ -105,3 +103,27 @@ def commit_of(package: Path = PACKAGE) -> str | None:
         ).strip()
     except (OSError, subprocess.CalledProcessError):
         return None
+
+
+def compiled_folder() -> Path:
+    """Return the folder of code that is compiled from the sources as they are."""
+    home = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
+    sources = source_hash((*WITHOUT_RESULTS, *_RUNNER))
+    return Path(home or Path.home() / ".cache") / f"dsgkit/compiled/{version('numba')}-{sources}"
+
+
+def is_first_use() -> bool:
+    """Return whether nobody has asked this of the folder before."""
+    with suppress(OSError):  # the mark is there, or the folder cannot be written
+        folder = compiled_folder()
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "used").open("x").close()
+        return True
+    return False
+
+
+def say_first_use() -> None:
+    """Say once, on standard error, why a first fit takes long; worker processes say nothing."""
+    if is_first_use() and sys.stderr and parent_process() is None:
+        text = "dsgkit compiles its numerical code, once: some ten seconds for the first fit"
+        print(text, file=sys.stderr)

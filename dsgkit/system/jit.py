@@ -40,11 +40,11 @@ from numba.core.caching import (
 from numba.core.compiler_lock import global_compiler_lock
 from numba.np.ufunc import parallel as _numba_threads
 
-from dsgkit.system.first_use import cache_folder, say_first_use
+from dsgkit.system.files import compiled_folder, say_first_use
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # before numba starts its threads
 
-CACHE_FOLDER = cache_folder()
+CACHE_FOLDER = compiled_folder()
 
 _parallel: list[Any] = []  # functions with parallel loops
 _forked = False

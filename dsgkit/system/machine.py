@@ -1,8 +1,4 @@
-"""Threads, memory and signals of this process.
-
-Numbers of threads are per process, so that only one thread of a process may train at a time. numba
-is imported in functions: the main process, which only hands out cells, saves its 60 MiB.
-"""
+"""Threads (of which one per process may train), memory and signals of this process."""
 
 from __future__ import annotations
 
@@ -51,7 +47,7 @@ def threads_for(work: float, per_thread: float) -> Iterator[None]:
     Waking idle threads takes about 50 microseconds, so that one thread is faster for little work.
     ``per_thread`` is the work that occupies one thread for about 0.1 ms.
     """
-    import numba
+    import numba  # not at once: the main process, which only hands out cells, saves 60 MiB
 
     before = numba.get_num_threads()
     numba.set_num_threads(max(1, min(before, int(work / per_thread))))
@@ -62,7 +58,6 @@ def threads_for(work: float, per_thread: float) -> Iterator[None]:
 
 
 def set_threads(numba_threads: int, blas_threads: int) -> None:
-    """Set the numbers of threads of numba and BLAS in this process."""
     import numba
 
     numba.set_num_threads(min(numba_threads, numba.config.NUMBA_NUM_THREADS))
@@ -124,10 +119,7 @@ def cache_size() -> int:
 
 
 class Interrupted(BaseException):
-    """Raised when the user or the system asks to stop; ``exit_code`` is as shells expect.
-
-    Not a `KeyboardInterrupt`: libraries handle those themselves.
-    """
+    """Asked to stop, with the exit code that shells expect; libraries handle KeyboardInterrupt."""
 
     def __init__(self, number: int) -> None:
         self.exit_code, self.at = 128 + number, time.monotonic()
@@ -143,10 +135,7 @@ def stop_if_asked() -> None:
 
 @contextmanager
 def stopped_by_signals() -> Iterator[None]:
-    """Raise `Interrupted` on Ctrl-C, when the terminal is closed, and on SIGTERM.
-
-    After a block has been stopped, the process is about to end and ignores these signals.
-    """
+    """Raise `Interrupted` on Ctrl-C, SIGTERM, and SIGHUP when the terminal is closed."""
     global _request
     before = {
         number: signal.signal(number, _stop)

@@ -1,8 +1,4 @@
-"""Progress of long computations, reported to listeners, and a clock of training.
-
-Computations call `report`, which does nothing without a listener. So neither solvers nor their
-callers have to pass progress bars.
-"""
+"""Progress of computations, told to listeners instead of passed progress bars; and a clock."""
 
 from __future__ import annotations
 
@@ -17,7 +13,6 @@ _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 def report(fraction: float) -> None:
-    """Report the fraction of the work that is done."""
     listener = _listener.get()
     if listener is not None:
         listener(fraction)
@@ -46,10 +41,7 @@ def part(low: float, high: float) -> Iterator[None]:
 
 
 class Stopwatch:
-    """Seconds since its creation: processor time on one thread, else wall time.
-
-    Other processes do not disturb processor time; the runner times fits in the same way.
-    """
+    """Seconds since its creation, as of fits: processor time on one thread, else wall time."""
 
     def __init__(self) -> None:
         import numba

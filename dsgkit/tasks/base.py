@@ -19,7 +19,7 @@ from pydantic import PrivateAttr
 
 from dsgkit.config.spec import Interval, Repetitions, Spec, validated
 from dsgkit.data.targets import NEEDS, Kind
-from dsgkit.errors import ConfigError, DataError, FitError, nearest_or_all, spelled
+from dsgkit.errors import ConfigError, FitError, nearest_or_all, spelled
 from dsgkit.linalg import checked_shape
 from dsgkit.tasks.measures import FIRST_COLUMNS, LAST_COLUMNS, STANDARD, Axis, Measure
 from dsgkit.user_code import calling, load, place_of
@@ -82,7 +82,8 @@ class ProtocolSpec(Spec):
 
     @property
     def protocol(self) -> str:
-        return self.kind
+        words = f"{self.kind} with {self.setting}" if self.setting else self.kind
+        return f"{words}, {scale_words(self.scale)}" if hasattr(self, "scale") else words
 
 
 @dataclass(frozen=True)
@@ -174,12 +175,12 @@ class Task:
         self.sizes = {}
         self._along: tuple[Any, list[tuple[int, float, Any]]] = (None, [])
         if self.target is not None and dataset.target.kind != self.target:
-            raise DataError(
-                f"dataset {dataset.name}: the target is: {dataset.target.words}; set "
+            raise dataset.error(
+                f"the target is: {dataset.target.words}; set "
                 f"`dataset.target`, as the task needs {NEEDS[self.target]}"
             )
         if dataset.similar_pairs is not None and "X_similar" not in self.gives:
-            raise DataError(f"dataset {dataset.name}: `pairs` are for the task similar_unlabeled")
+            raise dataset.error("`pairs` are for the task similar_unlabeled")
 
     @property
     def values(self) -> Mapping[str, float | tuple[float, ...]]:
@@ -268,8 +269,7 @@ TASKS = {
 def get(kind: str) -> type[Task]:
     """Return the task called ``kind``, or the user-defined one at an import path."""
     if kind in TASKS:
-        task: type[Task] = pkgutil.resolve_name(TASKS[kind])
-        return task
+        return pkgutil.resolve_name(TASKS[kind])
     if ":" not in kind:
         raise ConfigError(f"unknown task {spelled(kind)}{nearest_or_all(kind, TASKS)}")
     with calling(kind):
@@ -288,7 +288,6 @@ def get(kind: str) -> type[Task]:
 
 
 def takes(estimator: Any, name: str) -> bool:
-    """Return whether an estimator's ``fit`` names an array."""
     return name in inspect.signature(estimator.fit).parameters
 
 
@@ -337,7 +336,6 @@ def cost_of(
 
 
 def is_observable(estimator: Any) -> bool:
-    """Return whether an estimator can be trained with checkpoints."""
     return hasattr(estimator, "fit_observed") and hasattr(estimator, "n_iterations")
 
 
@@ -372,7 +370,6 @@ Scale = Interval | Literal["common"]
 
 
 def scale_words(scale: tuple[float, float] | str) -> str:
-    """Return a scale in words, for captions."""
     if isinstance(scale, tuple):
         return f"features scaled to [{scale[0]:g}, {scale[1]:g}]"
     words = {"common": "features on one common scale", "standard": "standardised features"}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dsgkit.config.spec import Interval
 from dsgkit.costs import ENTRY_FLOPS, Cost
 from dsgkit.data.dataset import Rows
-from dsgkit.errors import FOREIGN_ERRORS, DataError, DsgError, FitError, warn_of_point
+from dsgkit.errors import FOREIGN_ERRORS, DsgError, FitError, warn_of_point
 from dsgkit.published.bsgd_svc import published_of
 from dsgkit.seeds import derive_seed, permutation
 from dsgkit.tasks import base, metrics
@@ -112,11 +112,11 @@ class Clustering(Task):
     def __init__(self, dataset: Any, spec: Any, seed: int) -> None:
         super().__init__(dataset, spec, seed)
         if len(dataset.X) < MIN_CLUSTERS:
-            raise DataError(f"dataset {dataset.name}: one row alone makes no clusters")
+            raise dataset.error("one row alone makes no clusters")
         self._judged = bool(np.ptp(dataset.y))
         if spec.select == "nmi" and not self._judged:
-            raise DataError(
-                f"dataset {dataset.name}: there are no classes to choose parameters by; set "
+            raise dataset.error(
+                "there are no classes to choose parameters by; set "
                 "`protocol.select: davies_bouldin`"
             )
         self.sizes = {"rows": len(dataset.X)}
@@ -193,7 +193,6 @@ class Clustering(Task):
         return Work(cost.flops, float(pairs * self.dataset.n_features), cost.memory)
 
     def judge(self, model: Any, at: At, clock: Any) -> Judgement:
-        """Compare clusters with classes, and measure their shape."""
         X = self.training(at)["X"]
         labels = checked_labels(model, len(X))
         scores: dict[str, float | None] = {m.name: None for m in self.measures if not m.clock}
@@ -248,7 +247,13 @@ def picture(model: Any, X: Any, labels: Any, classes: Any = None) -> dict[str, A
     shown = X[:MAX_PICTURE_POINTS]
     if X.shape[1] < 2:
         return {}
-    center, axes = _plane(shown)
+    center, axes = np.zeros(2), np.eye(2)
+    if X.shape[1] > 2:
+        from sklearn.decomposition import PCA
+
+        with np.errstate(invalid="ignore"):  # equal rows have no variance
+            plane = PCA(2, svd_solver="full").fit(np.asarray(shown, np.float64))
+        center, axes = plane.mean_, plane.components_.T
     rows = (shown - center) @ axes
     arrays = {"rows": rows.astype(np.float32), "labels": labels[: len(rows)]}
     if classes is not None:
@@ -268,16 +273,3 @@ def picture(model: Any, X: Any, labels: Any, classes: Any = None) -> dict[str, A
     if hasattr(model, "inside_"):
         arrays["inside"] = np.float64(model.inside_)
     return arrays
-
-
-def _plane(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the origin and the axes, in columns, of the plane in which rows are shown."""
-    d = rows.shape[1]
-    if d == 2:
-        return np.zeros(2), np.eye(2)
-    center = rows.mean(axis=0, dtype=np.float64)
-    axes = np.linalg.svd(rows - center, full_matrices=False)[2][:2].T
-    # rounding decides the sign of an axis, so its largest entry is made positive
-    largest = np.abs(axes).argmax(axis=0)
-    axes = axes * np.where(axes[largest, range(axes.shape[1])] < 0, -1, 1)
-    return center, np.pad(axes, ((0, 0), (0, 2 - axes.shape[1])))

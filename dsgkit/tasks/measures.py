@@ -1,7 +1,4 @@
-"""What a results folder stores of its task (``task.json``): measures, axis, texts, facts.
-
-All of it is plain data, so that a report needs neither the task nor its code.
-"""
+"""What a results folder stores of its task, as plain data: measures, axis, texts, facts."""
 
 from __future__ import annotations
 
@@ -159,8 +156,8 @@ class SolverFacts(_Stored):
 class Description(_Stored):
     """Description of a task in its results folder; texts are those of `tasks.base.ProtocolSpec`.
 
-    Older results lack ``draws``, ``not_of_splits`` (settings that do not affect the rows of a
-    trial: trials pair if all others are equal) and ``solvers``.
+    ``not_of_splits`` are settings that do not affect the rows of a trial: trials of two runs pair
+    if all others are equal.
     """
 
     kind: str
@@ -168,7 +165,7 @@ class Description(_Stored):
     protocol: str = ""
     selection: str = ""
     oracle: str = ""
-    draws: str | None = None
+    draws: str = "rows"
     axis: Axis | None = None
     measures: tuple[Measure, ...]
     chooses: str = ""

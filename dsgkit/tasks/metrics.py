@@ -1,7 +1,4 @@
-"""Metrics of rankings, classes, pairs and clusterings.
-
-Clusters are the distinct values of ``labels``; the caller decides on rows without a cluster.
-"""
+"""Metrics of rankings, classes, pairs and clusterings; clusters are the values of ``labels``."""
 
 from __future__ import annotations
 
@@ -92,7 +89,6 @@ def su_risk(
 
 
 def class_indices(classes: Any, labels: Any) -> dict[str, float]:
-    """Return the indices that compare clusters with classes, by name."""
     from sklearn.metrics import adjusted_rand_score, rand_score
     from sklearn.metrics.cluster import contingency_matrix
 

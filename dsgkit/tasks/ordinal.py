@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.config.spec import Count
-from dsgkit.errors import DataError, FitError
+from dsgkit.errors import FitError
 from dsgkit.tasks.base import At, Scale
 from dsgkit.tasks.measures import MEASURES
 from dsgkit.tasks.metrics import cut_aucs
@@ -65,8 +65,8 @@ class Ordinal(SemiSupervisedAUC):
         super().__init__(dataset, spec, seed)
         self.n_classes = int(dataset.y.max())
         if self.n_labeled < 2 * spec.folds:
-            raise DataError(
-                f"dataset {dataset.name}: {len(dataset.y):,} rows give {self.n_labeled} labelled "
+            raise dataset.error(
+                f"{len(dataset.y):,} rows give {self.n_labeled} labelled "
                 f"ones, at most half; {spec.folds} folds need {2 * spec.folds}"
             )
 
@@ -85,9 +85,8 @@ class Ordinal(SemiSupervisedAUC):
     @functools.cached_property
     def split(self) -> Any:
         if len(self.labeled_classes) < 2:
-            raise DataError(
-                f"dataset {self.dataset.name}: all {self.n_labeled} labelled rows drawn are of one "
-                "class; raise `labeled`"
+            raise self.dataset.error(
+                f"all {self.n_labeled} labelled rows drawn are of one class; raise `labeled`"
             )
         return super().split
 

@@ -15,7 +15,7 @@ from dsgkit.config.spec import Count, Folds, Interval, Problem
 from dsgkit.costs import MEASURING_FLOPS
 from dsgkit.data.dataset import Rows
 from dsgkit.data.targets import Kind
-from dsgkit.errors import DataError, DsgError, DsgWarning
+from dsgkit.errors import DsgError, DsgWarning
 from dsgkit.linalg import checked_shape
 from dsgkit.seeds import derive_seed, permutation, stratified_folds
 from dsgkit.system.progress import part
@@ -89,21 +89,13 @@ class SemiSupervisedSpec(base.ProtocolSpec):
         judged = f"evaluated on at most {self.judged:,} rows" if self.judged else ""
         return ", ".join(filter(None, [labeled, unlabeled, judged]))
 
-    @property
-    def protocol(self) -> str:
-        words = f"{self.kind} with {self.setting}" if self.setting else self.kind
-        return f"{words}, {base.scale_words(self.scale)}"
-
 
 class Split(NamedTuple):
-    """The scaled rows of a trial: labelled, unlabelled and official test rows, if there are any.
-
-    Labels are read-only. Unlabelled rows are in a random order, so that subsets are nested; their
-    labels are hidden, and mean nothing where the dataset has none and ``known`` is false.
-    """
+    """The scaled rows of a trial: labelled, unlabelled, and test rows that judge, if any."""
 
     X: Rows
     y: NDArray[Any]
+    # in a random order, so that subsets are nested; labels are hidden, and mean nothing if unknown
     X_unlabeled: Rows
     y_unlabeled: NDArray[Any]
     known: NDArray[np.bool_]
@@ -135,27 +127,23 @@ class SemiSupervised(Task):
         self.n_labeled = min(spec.labeled, len(y) // 2) if self.at_most_half else spec.labeled
         if self.n_labeled >= len(y):
             labels = " with a label" if len(dataset.unlabeled_rows) else ""
-            raise DataError(
-                f"dataset {dataset.name}: {self.n_labeled:,} labelled rows asked for, but it has "
+            raise dataset.error(
+                f"{self.n_labeled:,} labelled rows asked for, but it has "
                 f"{len(y):,} rows{labels} and some must stay unlabelled; lower `labeled`"
             )
         for label in (-1, 1) if self.target == "binary" else ():
             if (count := int(np.count_nonzero(y == label))) < MIN_PER_CLASS:
-                raise DataError(
-                    f"dataset {dataset.name}: class {label:+d} has {count} of the rows; the "
+                raise dataset.error(
+                    f"class {label:+d} has {count} of the rows; the "
                     f"labelled ones need {MIN_PER_CLASS} of each class"
                 )
         n_unlabeled = len(dataset.X) - self.n_labeled
         self.sizes = {UNLABELED.name: min(n_unlabeled, spec.unlabeled or n_unlabeled)}
         n_judged = len(y) - self.n_labeled
-        self.n_scored = min(n_judged, spec.judged or n_judged)
-        self.n_scored += 0 if y_test is None else len(y_test[self.tested])
-
-    @property
-    def tested(self) -> slice:
-        """Which of the official test rows judge."""
-        n = len(self.dataset.y_test)
-        return slice(None, None, -(-n // min(n, self.spec.judged or n)))
+        n_test = 0 if y_test is None else len(y_test)
+        # of the official test rows, every so many-th one judges
+        self.step = max(1, -(-n_test // (spec.judged or n_test or 1)))
+        self.n_scored = min(n_judged, spec.judged or n_judged) + -(-n_test // self.step)
 
     @functools.cached_property
     def values(self) -> dict[str, Any]:
@@ -182,7 +170,6 @@ class SemiSupervised(Task):
 
     @functools.cached_property
     def split(self) -> Split:
-        """The rows of the trial."""
         dataset, missing = self.dataset, self.dataset.unlabeled_rows
         first, others = self.order[: self.n_labeled], self.order[self.n_labeled :]
         y, y_unlabeled = dataset.y[first], dataset.y[others]
@@ -192,33 +179,21 @@ class SemiSupervised(Task):
         y.flags.writeable = y_unlabeled.flags.writeable = False  # cells share the labels
         scaling = dataset.scaling(self.spec.scale)
         X, X_unlabeled = (Rows(dataset.X, rows, *scaling) for rows in (first, others))
-        X_test = None if dataset.X_test is None else Rows(dataset.X_test, None, *scaling)
-        known = others < len(dataset.y)
-        return Split(X, y, X_unlabeled, y_unlabeled, known, X_test, dataset.y_test)
+        X_test = y_test = None
+        if dataset.X_test is not None:
+            tested = None if self.step == 1 else np.arange(0, len(dataset.y_test), self.step)
+            X_test, y_test = Rows(dataset.X_test, tested, *scaling), dataset.y_test[:: self.step]
+        return Split(X, y, X_unlabeled, y_unlabeled, others < len(dataset.y), X_test, y_test)
 
     @functools.cached_property
     def judging(self) -> NDArray[np.int64]:
         """Positions of the unlabelled rows that judge, all of known labels."""
         return np.flatnonzero(self.split.known)[: self.spec.judged]
 
-    @functools.cached_property
-    def judged(self) -> tuple[Rows, NDArray[Any]]:
-        """The unlabelled rows used for evaluation, and their hidden labels."""
-        return self.split.X_unlabeled.take(self.judging), self.split.y_unlabeled[self.judging]
-
-    @functools.cached_property
-    def test(self) -> tuple[Rows | None, NDArray[Any]]:
-        """The official test rows that judge, if there are any, and their labels."""
-        X_test, y_test = self.split.X_test, self.split.y_test
-        if X_test is None or y_test is None:
-            return None, np.empty(0)
-        return X_test.take(self.tested), y_test[self.tested]
-
     def drawn_rows(self) -> dict[str, Any]:
         return {"labeled": self.split.X.index, "unlabeled": self.split.X_unlabeled.index}
 
     def fold_rows(self, at: At) -> dict[str, list[Any]]:
-        """Return the held-out labelled rows."""
         rows: Any = self.split.X.index
         return {"labeled": [rows[fold] for fold in self.folds(at)]}
 
@@ -245,11 +220,12 @@ class SemiSupervised(Task):
             X, y = X.take(np.flatnonzero(known)), y[known]
         return {"X_unlabeled": X, HIDDEN: y}
 
-    def folds(self, at: At, repeat: int = 0) -> list[NDArray[np.int64]]:
+    def folds(self, at: At) -> list[NDArray[np.int64]]:
         """Return the held-out positions of labelled rows in each fold, stratified by class."""
         y = self.split.y[: at.get("labeled", self.n_labeled)]
-        seed = derive_seed(self.seed, "folds", *([repeat] if repeat else []))
-        return stratified_folds(y, self.spec.folds, seed)
+        parts = [[], *([repeat] for repeat in range(1, getattr(self.spec, "repeats", 1)))]
+        seeds = (derive_seed(self.seed, "folds", *part) for part in parts)
+        return [fold for seed in seeds for fold in stratified_folds(y, self.spec.folds, seed)]
 
     def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
         """Score every point by cross-validation of the labelled rows, with all unlabelled ones."""
@@ -260,7 +236,6 @@ class SemiSupervised(Task):
         return fold_scores(given["y"], values, folds, self.fold_score)
 
     def shapes(self, n_rows: int) -> tuple[tuple[int, ...], ...]:
-        """Return the shapes that values at some rows may have."""
         return ((n_rows,),)
 
     def fold_score(self, y: Any, values: Any) -> float | None:
@@ -269,17 +244,16 @@ class SemiSupervised(Task):
 
     def judge(self, model: Any, at: At, clock: Any) -> Judgement:
         """Score a fitted function on the unlabelled rows, and on the official test rows."""
-        (X, y), (X_test, y_test) = self.judged, self.test
-        tested = len(y_test) / (len(y_test) + len(y))  # share of the progress
+        split, tested = self.split, 1 - len(self.judging) / self.n_scored  # share of the progress
         with clock.phase("predict"):
             with part(0, tested):
-                on_test = None if X_test is None else self.predictions(model, X_test)
+                on_test = None if split.X_test is None else self.predictions(model, split.X_test)
             with part(tested, 1):
-                predictions = self.predictions(model, X)
+                predictions = self.predictions(model, split.X_unlabeled.take(self.judging))
         with clock.phase("evaluate"):
             score = self.scoring(predictions, at)
-            scores = score(y, predictions)
-            test_scores = {} if on_test is None else score(y_test, on_test)
+            scores = score(split.y_unlabeled[self.judging], predictions)
+            test_scores = {} if on_test is None else score(split.y_test, on_test)
         return Judgement(scores | {f"test_{name}": test_scores.get(name) for name in scores})
 
     def predictions(self, model: Any, rows: Any) -> Any:

@@ -15,7 +15,6 @@ from pydantic import BeforeValidator
 
 from dsgkit.config.spec import Count, Folds, Problem, is_finite
 from dsgkit.data.dataset import Rows
-from dsgkit.errors import DataError
 from dsgkit.linalg import checked_shape
 from dsgkit.priors import checked_similar_prior
 from dsgkit.risks.similar import MIN_PRIOR_GAP, similar_share
@@ -83,10 +82,6 @@ class SimilarUnlabeledSpec(base.ProtocolSpec):
         return f"{self.pairs:,} similar pairs (or as many as there are) at {drawn}"
 
     @property
-    def protocol(self) -> str:
-        return f"{self.kind} with {self.setting}, {base.scale_words(self.scale)}"
-
-    @property
     def selection(self) -> str:
         loss = self.select.replace("_", "-")
         return (
@@ -150,13 +145,13 @@ class SimilarUnlabeled(Task):
         self.n_similar, self.n_drawn = self._largest_numbers()
         self.n_scored = min(self.n_drawn // 3, spec.test)
         if abs(self.prior - 0.5) <= MIN_PRIOR_GAP:
-            raise DataError(
-                f"dataset {dataset.name}: its classes are of the same size, and with a prior of "
+            raise dataset.error(
+                "its classes are of the same size, and with a prior of "
                 "1/2 pairs are uninformative; set `protocol.prior`"
             )
         if min(self.n_similar, self.n_drawn) < spec.folds:
-            raise DataError(
-                f"dataset {dataset.name}: {self.n_similar} pairs and {self.n_drawn} unlabelled "
+            raise dataset.error(
+                f"{self.n_similar} pairs and {self.n_drawn} unlabelled "
                 f"rows cannot be cut into {spec.folds} folds"
             )
         self.sizes = {"unlabeled": self.n_drawn + len(self.without_label)}
@@ -186,8 +181,8 @@ class SimilarUnlabeled(Task):
             n_taken, n_similar = 0, min(self.spec.pairs, len(given))
         n_drawn = largest(int(counts.sum()), lambda n: too_many(n_taken, n, 1.0))
         if min(n_similar, n_drawn) < MIN_ROWS:
-            raise DataError(
-                f"dataset {self.dataset.name}: {counts[0]:,} positive and {counts[1]:,} negative "
+            raise self.dataset.error(
+                f"{counts[0]:,} positive and {counts[1]:,} negative "
                 f"rows, drawn by a prior of {share:.3g}, give {n_similar} similar pairs and "
                 f"{n_drawn} unlabelled rows; {MIN_ROWS} of each are needed"
             )
@@ -313,7 +308,6 @@ class SimilarUnlabeled(Task):
             estimator.set_params(prior=self._estimate(training))
 
     def _estimate(self, training: Mapping[str, Any]) -> float:
-        """Return the estimated share of the positive class."""
         n = len(training["X_unlabeled"])
         if n not in self._estimates:
             larger, _ = checked_similar_prior(training["X_similar"], training["X_unlabeled"])
@@ -336,7 +330,6 @@ class SimilarUnlabeled(Task):
         return replace(work, scoring=work.scoring * (base.N_CHECKPOINTS if observed else 1))
 
     def judge(self, model: Any, at: At, clock: Any) -> Judgement:
-        """Score a fitted function on the test rows, and its checkpoints."""
         X, y = self.split.X_test, self.split.y_test
         with clock.phase("predict"):
             values = base.finite_values(model, X)

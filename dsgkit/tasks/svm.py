@@ -127,9 +127,6 @@ class SemiSupervisedSVM(SemiSupervised):
             scores.append([error(y, np.where(c, 1, -1)) if valid else None for c, valid in columns])
         return [list(row) for row in zip(*scores, strict=True)]
 
-    def _all_folds(self, at: At) -> list[NDArray[np.int64]]:
-        return [fold for n in range(self.spec.repeats) for fold in self.folds(at, n)]
-
     def _bounds(self, at: At) -> Iterator[tuple[int, int]]:
         """Yield where each part of the unlabelled rows begins and ends."""
         n, n_parts = at["unlabeled"], self.spec.folds
@@ -137,9 +134,8 @@ class SemiSupervisedSVM(SemiSupervised):
 
     def fold_rows(self, at: At) -> dict[str, list[Any]]:
         """Return the held-out labelled rows; or each part of unlabelled rows, which trains."""
-        labeled: Any = self.split.X.index
         if self.spec.select == "labeled_rows":
-            return {"labeled": [labeled[fold] for fold in self._all_folds(at)]}
+            return super().fold_rows(at)
         rows: Any = self.split.X_unlabeled.index
         return {"unlabeled": [rows[low:high] for low, high in self._bounds(at)]}
 
@@ -147,7 +143,7 @@ class SemiSupervisedSVM(SemiSupervised):
         """Yield what a fold trains on, its held-out labelled rows, and their labels."""
         given = self.given(estimator, at)
         X, y = given["X"], given["y"]
-        for fold in self._all_folds(at):
+        for fold in self.folds(at):
             rest = np.setdiff1d(np.arange(len(y)), fold)
             yield {**given, "X": X[rest], "y": y[rest]}, X[fold], y[fold]
 
@@ -204,7 +200,6 @@ class SemiSupervisedSVM(SemiSupervised):
 
 
 def _values(models: Any, rows: Any, n_models: int) -> NDArray[Any]:
-    """Return the values of models at rows, a column each."""
     method = "decision_function of fit_points"
     return checked_shape(models.decision_function(rows), method, (len(rows), n_models))
 

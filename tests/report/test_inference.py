@@ -1,7 +1,5 @@
 """What a run says about differences, from its config to its findings."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import yaml
@@ -12,7 +10,6 @@ from dsgkit.experiment.runs import load
 from dsgkit.report.compare import compare, comparison_text
 from dsgkit.report.findings import findings
 from dsgkit.report.tables import text_tables
-from tests.report.runs import make_run
 
 RANDOM = np.random.default_rng(0)
 Y = RANDOM.random(120) < 0.5
@@ -89,12 +86,3 @@ def test_what_is_not_tested_has_no_p_value_and_every_text_says_why(run, case):
     assert "chance" not in said + table
     if case == "same":
         assert "Highest" in said and "equal" in said and "trial" not in said
-
-
-@pytest.mark.parametrize(
-    ("kind", "draws"), [("clustering", ""), ("ordinal", "labelled rows"), ("mine:Gone", "rows")]
-)
-def test_results_that_do_not_say_what_trials_draw_are_about_what_their_task_draws(kind, draws):
-    found = make_run(a=[0.5])
-    old = {"kind": kind, "draws": None}
-    assert replace(found, task=found.task.model_copy(update=old)).draws == draws

@@ -131,6 +131,7 @@ def test_a_bound_on_judged_rows_leaves_the_first_ones_and_test_rows_from_all_the
     """Of 20 test rows every third one; 30 rows in training place the threshold, as without."""
     settings = {"labeled": 24, "folds": 3, "tested": True, "missing": 6, "threshold": threshold}
     model, at = SAMULT(**SETTING), {"unlabeled": 40}
+    every = trial_of("semi_supervised_svm", **settings).split
     for bound, n, step in ((None, 60, 1), (31, 31, 1), (8, 8, 3)):
         trial = trial_of("semi_supervised_svm", judged=bound, **settings)
         trial.fit(model, at, Clock())
@@ -141,11 +142,11 @@ def test_a_bound_on_judged_rows_leaves_the_first_ones_and_test_rows_from_all_the
         if threshold == "labeled_share":
             cut = share_cut(values[: np.count_nonzero(chosen < 40)], split.y)
         expected = trial.score(split.y_unlabeled[chosen], values, cut)
-        values = model.decision_function(split.X_test[:][::step])
-        tested = trial.score(split.y_test[::step], values, cut)
+        values = model.decision_function(every.X_test[:][::step])
+        tested = trial.score(every.y_test[::step], values, cut)
         scores = expected | {f"test_{name}": value for name, value in tested.items()}
         assert trial.judge(model, at, Clock()).scores == scores
-        assert trial.n_scored == n + len(split.y_test[::step])
+        assert trial.n_scored == n + len(every.y_test[::step])
 
 
 def test_classes_are_one_for_every_row():
