@@ -108,7 +108,7 @@ def _growth(of: Printed, growth: Growth) -> list[Slope]:
     """Return the slope on each dataset where its interval is narrow enough."""
     runs = {run.title: run for run in of.runs.values()}
     if growth.config:
-        special = of.kept.find(growth.config, [""])
+        special = of.kept.find(growth.config, ["full", ""])
         runs = {growth.config: special} if special else {}
     test = criterion(
         {
