@@ -36,16 +36,7 @@ from dsgkit.report.numbers import (
     seconds_text,
     value_text,
 )
-from dsgkit.report.stats import (
-    LEVEL,
-    Contrast,
-    Effect,
-    gain_measures,
-    gains,
-    holm,
-    inference,
-    pairs,
-)
+from dsgkit.report.stats import LEVEL, Effect, adjusted, gain_measures, gains, inference, pairs
 from dsgkit.tasks.measures import TIME, TRIVIAL, Measure, place_asked
 from dsgkit.text import paragraph
 
@@ -94,29 +85,30 @@ def findings_text(run: Run, width: int, *, without: Sequence[str] = ()) -> str:
 def _compared(run: Run) -> Iterator[Finding]:
     """Yield the leading solver by each measure, and the gains of solvers over others."""
     measures, how = _measures(run), inference(run)
-    leads = [lead for measure in measures if (lead := _lead(run, measure))]
-    adjusted = holm([lead.change.p for lead in leads])
-    yield from (Finding("best", _lead_text(run, *one)) for one in zip(leads, adjusted, strict=True))
+    found = [lead for measure in measures if (lead := _lead(run, measure))]
+    leads = adjusted([lead for lead, _ in found])
+    for lead, (_, ranked) in zip(leads, found, strict=True):
+        yield Finding("best", _lead_text(lead, ranked))
     if leads and (oracle := run.task.oracle):
         yield Finding("best", f"{oracle[:1].upper()}{oracle[1:]}.")
     gained = [gain for gain in gains([run], measures[0]) if gain.is_last] if measures else []
-    tests = [p for p in (*adjusted, *(gain.holm for gain in gained)) if p is not None]
+    n_tests = sum(one.holm is not None for one in (*leads, *gained))
     told = {name for key, name in run.names.items() if oracle_data(run, key)}
     for against in dict.fromkeys(gain.against for gain in gained):
         members = [one for one in gained if one.against == against]
         members = [one for one in members if told.isdisjoint((one.name, against))]
-        if members and (tests or not how.tested):
+        if members and (n_tests or not how.tested):
             texts = _gain_texts(measures[0], against, members, tested=how.tested)
             yield from (Finding("gain", text) for text in texts)
     if run.draws == "labelled rows" and not any(
         spec and spec.against for spec in run.solvers.values()
     ):
         yield Finding("gain", NO_BASELINE)
-    if tests:
+    if n_tests:
         yield Finding(
             "test",
             f"Paired t-tests over {run.experiment.protocol.trials} trials, Holm-corrected for "
-            f"{counted(len(tests), 'test')}; significant is p < {LEVEL:g}. {how.words}",
+            f"{counted(n_tests, 'test')}; significant is p < {LEVEL:g}. {how.words}",
         )
     elif leads and not how.tested:
         yield Finding("test", how.words)
@@ -134,16 +126,8 @@ def _measures(run: Run) -> list[Measure]:
     return [first[output] for output in wanted or first][:MAX_MEASURES]
 
 
-class _Lead(NamedTuple):
-    """The solvers that compete in a measure at one size, the best first, and its lead."""
-
-    measure: Measure
-    ranked: list[Entry]
-    change: Contrast
-
-
-def _lead(run: Run, measure: Measure) -> _Lead | None:
-    """Return the lead at the largest size that two solvers finished."""
+def _lead(run: Run, measure: Measure) -> tuple[Effect, list[Entry]] | None:
+    """Return the lead at the largest size that two solvers finished, and all there, best first."""
     sign = 1 if measure.better == "higher" else -1
     fair = [e for e in entries(run, measure) if e.values and not oracle_data(run, e.solver)]
     for size in reversed(full_at(run)):
@@ -152,15 +136,19 @@ def _lead(run: Run, measure: Measure) -> _Lead | None:
         ranked = complete if len(complete) > 1 else ranked
         if len(ranked) > 1:
             ranked.sort(key=lambda one: -sign * one.mean)
-            (both,) = pairs(run, measure, [(ranked[1].solver, ranked[0].solver)])
-            both = sign * both.loc[both["size"] == size, ["a", "b"]].to_numpy()
-            return _Lead(measure, ranked, inference(run).contrast(*both.T)) if len(both) else None
+            first, second = ranked[:2]
+            (both,) = pairs(run, measure, [(second.solver, first.solver)])
+            a, b = sign * both.loc[both["size"] == size, ["a", "b"]].to_numpy().T
+            if not len(a):
+                return None
+            change = inference(run).contrast(a, b)
+            return Effect(run, measure, first.name, size, a, b, change, second.name), ranked
     return None
 
 
-def _lead_text(run: Run, lead: _Lead, p: float | None) -> str:
+def _lead_text(lead: Effect, ranked: Sequence[Entry]) -> str:
     """Return whether a lead is significant, and who comes first by how much."""
-    measure, ranked, change = lead
+    run, measure, change, p = lead.run, lead.measure, lead.contrast, lead.holm
     first, second = ranked[:2]
     best = "Highest" if measure.better == "higher" else "Lowest"
     where = f" on the {measure.where}" if measure.where else ""
