@@ -14,19 +14,9 @@ from dsgkit.errors import in_a_line
 from dsgkit.experiment.folder import load_artefact
 from dsgkit.experiment.runs import Run
 from dsgkit.experiment.status import by_cause, places, reason
+from dsgkit.report import frame
 from dsgkit.report.choices import EdgeChoice, edge_choices
-from dsgkit.report.frame import (
-    Entry,
-    axis_title,
-    entries,
-    finished,
-    full_at,
-    largest,
-    lowered,
-    oracle_data,
-    progress,
-    sizes_with,
-)
+from dsgkit.report.frame import Entry
 from dsgkit.report.numbers import (
     SHORTEST_TIME,
     counted,
@@ -60,9 +50,9 @@ NO_BASELINE = (
 
 def findings(run: Run) -> list[Finding]:
     """Return the findings on a run; while fits are to come, no solver is called the best."""
-    if not finished(run):
+    if not frame.finished(run):
         return [Finding("progress", "No fit has finished."), *_endings(run)]
-    if to_come := progress(run):
+    if to_come := frame.progress(run):
         sentence = f"So far {to_come}; methods are compared when all have."
         return [Finding("progress", sentence), *_oracles(run), *_endings(run)]
     kinds = _compared, _oracles, _clusterings, _times, _endings, _edges
@@ -85,21 +75,21 @@ def findings_text(run: Run, width: int, *, without: Sequence[str] = ()) -> str:
 def _compared(run: Run) -> Iterator[Finding]:
     """Yield the leading solver by each measure, and the gains of solvers over others."""
     measures, how = _measures(run), inference(run)
-    found = [lead for measure in measures if (lead := _lead(run, measure))]
+    found = [both for measure in measures if (both := _lead(run, measure))]
     leads = adjusted([lead for lead, _ in found])
-    for lead, (_, ranked) in zip(leads, found, strict=True):
-        yield Finding("best", _lead_text(lead, ranked))
+    texts = map(_lead_text, leads, (ranked for _, ranked in found))
+    yield from (Finding("best", text) for text in texts)
     if leads and (oracle := run.task.oracle):
         yield Finding("best", f"{oracle[:1].upper()}{oracle[1:]}.")
     gained = [gain for gain in gains([run], measures[0]) if gain.is_last] if measures else []
     n_tests = sum(one.holm is not None for one in (*leads, *gained))
-    told = {name for key, name in run.names.items() if oracle_data(run, key)}
+    told = {name for key, name in run.names.items() if frame.oracle_data(run, key)}
     for against in dict.fromkeys(gain.against for gain in gained):
         members = [one for one in gained if one.against == against]
         members = [one for one in members if told.isdisjoint((one.name, against))]
         if members and (n_tests or not how.tested):
-            texts = _gain_texts(measures[0], against, members, tested=how.tested)
-            yield from (Finding("gain", text) for text in texts)
+            gain_texts = _gain_texts(measures[0], against, members, tested=how.tested)
+            yield from (Finding("gain", text) for text in gain_texts)
     if run.draws == "labelled rows" and not any(
         spec and spec.against for spec in run.solvers.values()
     ):
@@ -118,7 +108,7 @@ def _measures(run: Run) -> list[Measure]:
     """Return the first measure of each score output that the config asks for, else of any."""
     first: dict[str, Measure] = {}
     for measure in gain_measures([run]):
-        if not (measure.tally or measure.for_published) and sizes_with(run, measure):
+        if not (measure.tally or measure.for_published) and frame.sizes_with(run, measure):
             first.setdefault(measure.output, measure)
     asked = run.experiment.outputs
     places = {output: place_asked(output, asked) for output in first}
@@ -129,8 +119,10 @@ def _measures(run: Run) -> list[Measure]:
 def _lead(run: Run, measure: Measure) -> tuple[Effect, list[Entry]] | None:
     """Return the lead at the largest size that two solvers finished, and all there, best first."""
     sign = 1 if measure.better == "higher" else -1
-    fair = [e for e in entries(run, measure) if e.values and not oracle_data(run, e.solver)]
-    for size in reversed(full_at(run)):
+    fair = [
+        e for e in frame.entries(run, measure) if e.values and not frame.oracle_data(run, e.solver)
+    ]
+    for size in reversed(frame.full_at(run)):
         ranked = [one for one in fair if one.size == size]
         complete = [one for one in ranked if not one.partial]
         ranked = complete if len(complete) > 1 else ranked
@@ -173,7 +165,7 @@ def _lead_text(lead: Effect, ranked: Sequence[Entry]) -> str:
 def _at(run: Run, entry: Entry, where: str = "") -> str:
     if not run.axis:
         return ""
-    rows = lowered(run.axis.title)
+    rows = frame.lowered(run.axis.title)
     of_them = f" with {entry.size:,} of them in training"
     return of_them if rows == where else f" at {entry.size:,} {rows}"
 
@@ -203,8 +195,8 @@ def _oracles(run: Run) -> Iterator[Finding]:
     """Yield the solvers with data that no user has, and their scores."""
     groups: dict[str, list[str]] = {}
     for measure in _measures(run)[:1]:
-        for one in largest(entries(run, measure)):
-            if data := oracle_data(run, one.solver):
+        for one in frame.largest(frame.entries(run, measure)):
+            if data := frame.oracle_data(run, one.solver):
                 score = f" ({score_text(measure, one.mean)})" if one.values else ""
                 groups.setdefault(data, []).append(f"{one.name}{score}")
     for data, names in groups.items():
@@ -217,7 +209,7 @@ def _clusterings(run: Run) -> Iterator[Finding]:
     measure = next((one for one in run.task.measures if one.name == "clusters"), None)
     if measure is None:
         return
-    found = [one for one in largest(entries(run, measure)) if one.values]
+    found = [one for one in frame.largest(frame.entries(run, measure)) if one.values]
     by_number: dict[str, list[str]] = {}
     for one in sorted(found, key=lambda one: one.mean):
         number = f"{one.mean:.3g}" if one.mean < 100 else f"{one.mean:,.0f}"
@@ -248,12 +240,12 @@ def _times(run: Run) -> Iterator[Finding]:
     trivial = {key for key, spec in run.solvers.items() if spec and spec.kind in TRIVIAL}
     known = [
         one
-        for one in entries(run, TIME)
-        if one.values and one.solver not in trivial and not oracle_data(run, one.solver)
+        for one in frame.entries(run, TIME)
+        if one.values and one.solver not in trivial and not frame.oracle_data(run, one.solver)
     ]
     compete = [one for one in known if not one.level]
     names = {one.name for one in compete}
-    common = [[one for one in compete if one.size == size] for size in full_at(run)]
+    common = [[one for one in compete if one.size == size] for size in frame.full_at(run)]
     common = [of for of in common if len(of) == len(names) > 1]
     calm = [of for of in common if not any(one.disturbed for one in of)]
     if not calm:
@@ -267,7 +259,11 @@ def _times(run: Run) -> Iterator[Finding]:
     first, second = sorted(times, key=times.__getitem__)[:2]
     rivals = [one for one in dict.fromkeys([second, next(iter(times))]) if one != first]
     texts = [f"{ratio_text(times[one] / times[first])} times as fast as {one}" for one in rivals]
-    users = "" if compete == known else f" of the methods that use {lowered(axis_title([run]))}"
+    users = (
+        ""
+        if compete == known
+        else f" of the methods that use {frame.lowered(frame.axis_title([run]))}"
+    )
     only = ", the largest without disturbed times" if calm[-1] is not common[-1] else ""
     fastest = f"{first} ({seconds_text(times[first])}), {listed(texts)}"
     sentence = f"Fastest training{users}{_at(run, calm[-1][0])}{only}: {fastest}."

@@ -10,17 +10,9 @@ import pandas as pd
 
 from dsgkit.errors import ResultsError, nearest_or_all
 from dsgkit.experiment.runs import Run
+from dsgkit.report import frame
 from dsgkit.report.choices import params_table
 from dsgkit.report.formats import Cell, Layout, Table, write_table
-from dsgkit.report.frame import (
-    about,
-    check_recorded,
-    full_at,
-    measures_of,
-    outputs_asked,
-    progress,
-    size_text,
-)
 from dsgkit.report.measure_tables import measure_table
 from dsgkit.report.numbers import p_text
 from dsgkit.report.published import published_table
@@ -38,15 +30,18 @@ def wanted_tables(runs: Sequence[Run], only: Sequence[str] = ()) -> list[tuple[s
     By default those that configs ask for, and of gains, published values and, for one run, chosen
     hyper-parameters, if there are any.
     """
-    check_recorded(runs)
+    frame.check_recorded(runs)
     files: dict[str, list[Measure]] = {}
-    for measure in measures_of(runs):
+    for measure in frame.measures_of(runs):
         files.setdefault(f"{measure.file}_table", []).append(measure)
     known: dict[str, Maker] = {
         name: partial(measure_table, runs, name, measures) for name, measures in files.items()
     }
     asked = [
-        n for one in outputs_asked(runs) for n in files if one == f"{files[n][0].output}_table"
+        n
+        for one in frame.outputs_asked(runs)
+        for n in files
+        if one == f"{files[n][0].output}_table"
     ]
     if any(spec and spec.against in run.names for run in runs for spec in run.solvers.values()):
         known[GAINS] = partial(gain_table, runs)
@@ -73,7 +68,7 @@ def text_tables(runs: Sequence[Run], only: Sequence[str] = (), width: int = DEFA
     layouts = [layout for _, make in wanted_tables(runs, only) for layout in make().layouts]
     shown = [layout for layout in layouts if only or not layout.aside]
     if not shown and not only:
-        return text_tables(runs, [f"{one.file}_table" for one in measures_of(runs)], width)
+        return text_tables(runs, [f"{one.file}_table" for one in frame.measures_of(runs)], width)
     return "\n".join(plain(layout, width) for layout in shown)
 
 
@@ -83,7 +78,7 @@ def gain_table(runs: Sequence[Run]) -> Table:
     A second part has other measures and, for one run, smaller sizes, which are not tested. Both
     are one where small sizes matter: on an axis of drawn rows, such as labelled ones.
     """
-    measures, asked = gain_measures(runs), outputs_asked(runs)
+    measures, asked = gain_measures(runs), frame.outputs_asked(runs)
     main = [one for one in measures if f"{one.output}_table" in asked] or measures
     found = [gain for measure in measures for gain in gains(runs, measure)]
     found = [gain for gain in found if gain.is_last or len(runs) == 1]
@@ -99,7 +94,7 @@ def _gains(runs: Sequence[Run], found: Sequence[Effect], further: bool) -> Layou
     """Return gains, a row each."""
     over = list(dict.fromkeys(gain.against for gain in found))
     hows = {run.heading: inference(run) for run in runs}
-    full = {run.heading: full_at(run) for run in runs}
+    full = {run.heading: frame.full_at(run) for run in runs}
     tested = any(gain.is_last and hows[gain.run.heading].tested for gain in found)
     swept = any(run.axis for run in runs)
     notes = ["Better in: trials, of those that both finished, in which the solver is better."]
@@ -120,7 +115,7 @@ def _gains(runs: Sequence[Run], found: Sequence[Effect], further: bool) -> Layou
         [_gain_cells(gain, full[gain.run.heading]) for gain in found],
         notes,
         best_means=f"better at the {LEVEL:.0%} level",
-        about=about(runs),
+        about=frame.about(runs),
         aside=further,
     )
     several = len(runs) > 1, len(over) > 1
@@ -130,11 +125,11 @@ def _gains(runs: Sequence[Run], found: Sequence[Effect], further: bool) -> Layou
 def _gain_cells(gain: Effect, full: Mapping[int, bool]) -> list[Cell]:
     measure, difference = gain.measure, gain.contrast.difference
     wins, n = (gain.b > gain.a).sum(), len(gain.a)
-    best = gain.significant and difference > 0 and not progress(gain.run)
+    best = gain.significant and difference > 0 and not frame.progress(gain.run)
     return [
         Cell(f"{measure.heading} (%)" if measure.percent else measure.heading),
         *map(Cell, (gain.run.heading, gain.name, gain.against)),
-        Cell(size_text(gain.size, full[gain.size]), value=gain.size),
+        Cell(frame.size_text(gain.size, full[gain.size]), value=gain.size),
         Cell(gain.contrast.cell(measure), best=best, value=difference),
         Cell(p_text(gain.holm), value=gain.holm),
         Cell(f"{wins}/{n}", value=wins / n),
