@@ -106,7 +106,7 @@ def _together(runs: Sequence[Run]) -> Iterator[Context]:
 
 
 def _layouts(runs: Sequence[Run]) -> list[Layout]:
-    return [layout for _, make in wanted_tables(runs) for layout in make().layouts]
+    return [layout for table in wanted_tables(runs) for layout in table.layouts]
 
 
 def _pictures(runs: Sequence[Run]) -> list[Context]:

@@ -21,28 +21,21 @@ from dsgkit.report.terminal import plain
 from dsgkit.tasks.measures import GAINS, PARAMS_TABLE, PUBLISHED_TABLE, Measure
 from dsgkit.text import DEFAULT_WIDTH
 
-Maker = Callable[[], Table]
 
+def wanted_tables(runs: Sequence[Run], only: Sequence[str] = ()) -> list[Table]:
+    """Return the named tables, by default those that configs ask for and what else there is.
 
-def wanted_tables(runs: Sequence[Run], only: Sequence[str] = ()) -> list[tuple[str, Maker]]:
-    """Return the named tables with their makers.
-
-    By default those that configs ask for, and of gains, published values and, for one run, chosen
-    hyper-parameters, if there are any.
+    That is gains, published values and, for one run, chosen hyper-parameters.
     """
     frame.check_recorded(runs)
     files: dict[str, list[Measure]] = {}
     for measure in frame.measures_of(runs):
         files.setdefault(f"{measure.file}_table", []).append(measure)
-    known: dict[str, Maker] = {
+    known: dict[str, Callable[[], Table]] = {
         name: partial(measure_table, runs, name, measures) for name, measures in files.items()
     }
-    asked = [
-        n
-        for one in frame.outputs_asked(runs)
-        for n in files
-        if one == f"{files[n][0].output}_table"
-    ]
+    outputs = {name: f"{of[0].output}_table" for name, of in files.items()}
+    asked = [name for one in frame.outputs_asked(runs) for name in files if one == outputs[name]]
     if any(spec and spec.against in run.names for run in runs for spec in run.solvers.values()):
         known[GAINS] = partial(gain_table, runs)
     if any(run.task.published for run in runs):
@@ -54,18 +47,18 @@ def wanted_tables(runs: Sequence[Run], only: Sequence[str] = ()) -> list[tuple[s
             text = f"no table {name!r} in these results{nearest_or_all(name, known)}"
             raise ResultsError(f"{', '.join(str(run.folder) for run in runs)}: {text}")
     names = only or [*asked, *(name for name in known if name not in files)]
-    return [(name, known[name]) for name in dict.fromkeys(names)]
+    return [known[name]() for name in dict.fromkeys(names)]
 
 
 def write_tables(runs: Sequence[Run], folder: Path, only: Sequence[str] = ()) -> list[Path]:
     """Write `wanted_tables` as CSV, Markdown and LaTeX to ``tables/`` in a folder."""
-    made = [make() for _, make in wanted_tables(runs, only)]
-    return [path for one in made if one.layouts for path in write_table(one, folder / "tables")]
+    made = [table for table in wanted_tables(runs, only) if table.layouts]
+    return [path for table in made for path in write_table(table, folder / "tables")]
 
 
 def text_tables(runs: Sequence[Run], only: Sequence[str] = (), width: int = DEFAULT_WIDTH) -> str:
     """Return `wanted_tables` for a terminal; if configs ask for figures only, of all measures."""
-    layouts = [layout for _, make in wanted_tables(runs, only) for layout in make().layouts]
+    layouts = [layout for table in wanted_tables(runs, only) for layout in table.layouts]
     shown = [layout for layout in layouts if only or not layout.aside]
     if not shown and not only:
         return text_tables(runs, [f"{one.file}_table" for one in frame.measures_of(runs)], width)
