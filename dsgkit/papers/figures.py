@@ -21,16 +21,12 @@ from dsgkit.tasks.measures import Measure
 
 
 class Panel(Spec):
-    """A panel of a figure, or a row of a table: its title as printed, and its dataset.
-
-    A dataset without results has a ``stand_in``; without a dataset, the paper does not name it.
-    ``config`` is that of the results if it is not the paper's usual one.
-    """
+    """A panel of a figure, or a row of a table: its title as printed, and its dataset."""
 
     title: Text
-    dataset: Text | None = None
-    stand_in: Text | None = None
-    config: Text | None = None
+    dataset: Text | None = None  # None if the paper does not name it
+    stand_in: Text | None = None  # for a dataset without results
+    config: Text | None = None  # of the results, if it is not the paper's usual one
 
 
 class Growth(Spec):

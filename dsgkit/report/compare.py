@@ -139,16 +139,13 @@ def _effects(
 
 
 def _config(a: Run, b: Run) -> tuple[list[Difference], list[Difference]]:
-    """Return the settings that differ, and those that make common fits different experiments.
-
-    The number of trials, swept sizes, the seed and solvers of one run only select fits, and the
-    name of a dataset does not matter if its content is the same.
-    """
+    """Return the settings that differ, and those that make common fits different experiments."""
     dumps = [run.experiment.model_dump(mode="json") for run in (a, b)]
     kinds = [{k: one["kind"] for k, one in dump["solvers"].items()} for dump in dumps]
     others = {one.key for one in _differences(*kinds)}
     differing = _differences(*(_settings(dump, others) for dump in dumps))
     of_fits = {key for dump in dumps for key in _settings(of_results(dump), others)}
+    # solvers of one run only select fits, too, and equal data may have two names
     selects = (*_SELECTS_FITS, *(("dataset.",) if _same_data(a, b) else ()))
     changed = [
         one

@@ -58,9 +58,8 @@ def measure_table(runs: Sequence[Run], name: str, measures: Sequence[Measure]) -
 
 
 Found = Sequence[tuple[Run, list[Entry]]]
-Parts = tuple[
-    str, list[str], Sequence[Sequence[Cell]]
-]  # the end of the caption, the header, the rows
+# the end of the caption, the header, the rows
+Parts = tuple[str, list[str], Sequence[Sequence[Cell]]]
 
 
 def _by_size(measure: Measure, run: Run, every: Sequence[Entry]) -> Parts:

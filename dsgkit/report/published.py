@@ -21,11 +21,10 @@ Pair = tuple[Run, Measure, PublishedFigure, Entry]
 def published_table(runs: Sequence[Run]) -> Table:
     """Return the table with a row per published value that was measured, and how many agree."""
     pairs = [pair for run in runs for pair in _pairs(run)]
-    frame = pd.DataFrame([_row(*pair) for pair in pairs])
-    rows = list(zip(pairs, frame.to_dict("records"), strict=True))
+    rows = [(pair, _row(*pair)) for pair in pairs]
     measures = dict.fromkeys(measure for _, measure, _, _ in pairs)
     layouts = [_layout(m, [one for one in rows if one[0][1] == m]) for m in measures]
-    return Table(PUBLISHED_TABLE, layouts, frame)
+    return Table(PUBLISHED_TABLE, layouts, pd.DataFrame([row for _, row in rows]))
 
 
 def _pairs(run: Run) -> Iterator[Pair]:
