@@ -207,7 +207,6 @@ def measure(task: str, path: Path) -> dict[str, Any]:
 @click.option("--size", "sizes", nargs=2, type=int, multiple=True, help="Rows and columns.")
 @click.option("--one", is_flag=True, hidden=True, help="Measure the file FOLDER.")
 def main(folder: Path, task: str, sizes: tuple[tuple[int, int], ...], one: bool) -> Result:
-    """Measure all sizes and print a table."""
     if one:
         click.echo(json.dumps(measure(task, folder)))
         sys.exit()

@@ -247,7 +247,6 @@ def measure_peers(n_iterations: int, repeats: int) -> dict[str, Any]:
 @click.option("--iterations", default=200, show_default=True, help="T; one pass over 256 T rows.")
 @click.option("--repeats", default=3, show_default=True)
 def main(inputs: tuple[int, ...], iterations: int, repeats: int) -> Result:
-    """Measure and print."""
     # makes malloc keep freed memory, so that the author-style loop is 5 times faster: glibc raises
     # its thresholds after a large block has been freed
     np.empty(2**25 - 2**16, np.uint8)

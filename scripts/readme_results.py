@@ -28,7 +28,6 @@ WIDTH = 104
 @click.option("--readme", default=ROOT / "README.md", type=click.Path(path_type=Path))
 @click.option("--check", is_flag=True, help="Compare only.")
 def main(readme: Path, check: bool) -> None:
-    """Write the section, or check it."""
     before = readme.read_text(encoding="utf-8")
     if not SECTION.search(before):
         raise click.ClickException(f"{readme}: has no place for results (<!-- results: begin -->)")

@@ -117,7 +117,6 @@ def minimum(K: Array, C: float) -> float:
 @click.option("--seeds", default=5, show_default=True)
 @click.option("--most", default=LENGTHS[-1], show_default=True, help="Largest number of steps.")
 def main(dataset: str, budget: int, seeds: int, most: int) -> Result:
-    """Print what is measured after growing numbers of steps."""
     X = minmax_scale(load_dataset(DATASETS[dataset]).X[:].astype(float))
     lengths = [n for n in LENGTHS if n <= most]
     K = rbf_kernel(X, gamma=GAMMA)

@@ -126,7 +126,6 @@ def compared(datasets: tuple[str, ...], draws: int) -> Result:
 @click.option("--ordinal", multiple=True, default=("sgemm", "abalone"))
 @click.option("--draws", default=4000, show_default=True, type=click.IntRange(min=2))
 def main(binary: tuple[str, ...], ordinal: tuple[str, ...], draws: int) -> Result:
-    """Print a row per function and cut."""
     of_two, missed = compared(binary, draws)
     ordered, more = compared(ordinal, draws)
     return {"binary": of_two, "ordinal": ordered}, missed + more
