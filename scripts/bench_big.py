@@ -117,10 +117,7 @@ def own_memory(ended: threading.Event) -> int:
 def problem(
     task: str, head: NDArray, n_rows: int
 ) -> tuple[Any, tuple[Any, ...], NDArray, NDArray[np.float64]]:
-    """Return the estimator, its labelled data, and of the other rows the labels and the law.
-
-    ``head`` has the first rows, of ``n_rows``; the law has the best possible values.
-    """
+    """Return the estimator, its labelled data, and of the other first rows labels and the law."""
     n, d, f = N_LABELED[task], head.shape[1], score(head)
     if task == "su":
         positive = f > np.quantile(f, 1 - PRIOR)
