@@ -14,8 +14,9 @@ import pandas as pd
 from dsgkit.experiment.plan import SEARCHING_PREFIX
 from dsgkit.experiment.runs import Run
 from dsgkit.linalg import Array
+from dsgkit.report.frame import is_trivial
 from dsgkit.report.numbers import LARGEST, counted
-from dsgkit.tasks.measures import TIME, TRIVIAL, Measure
+from dsgkit.tasks.measures import TIME, Measure
 
 MARGIN, MAE_MARGIN = 0.01, 0.05
 """The smallest differences that matter: of AUC, accuracy or error, and of a mean absolute error."""
@@ -85,16 +86,11 @@ class Case:
         column = self.run.column(measure) if measure else f"diagnostics.{name}"
         return np.where(self.endings[rows] == "ok", self.numbers(column)[rows], np.nan)
 
-    def is_trivial(self, key: str) -> bool:
-        """Return whether a solver predicts the same for every row."""
-        spec = self.run.solvers.get(key)
-        return spec is not None and spec.kind in TRIVIAL
-
     def constant(self, name: str, size: int) -> float:
         """Return the value of a measure by the best constant prediction; NaN if unknown."""
         if name.startswith("balanced_"):
             return 0.5
-        keys = [key for key in self.run.names if name == "error" or self.is_trivial(key)]
+        keys = [key for key in self.run.names if name == "error" or is_trivial(self.run, key)]
         rows = np.concatenate([np.empty(0, int), *(self.rows(key, size) for key in keys)])
         if name == "error":
             share = self.numbers("scores.positive_true")[rows]
@@ -180,7 +176,7 @@ def learns(case: Case, samples: Sequence[Sample], name: str) -> bool:
     prediction, unless it is compared with that.
     """
     measure = case.measure(name)
-    if measure is None or measure.unit or any(case.is_trivial(one.key) for one in samples):
+    if measure is None or measure.unit or any(is_trivial(case.run, one.key) for one in samples):
         return True
     side = -1 if measure.better == "lower" else 1
     constant = case.constant(name, samples[0].size)

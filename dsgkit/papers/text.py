@@ -84,9 +84,13 @@ def proof(one: JudgedClaim) -> Iterator[str | Layout]:
     if one.claim.reason:
         yield one.claim.reason
     for part in one.parts:
-        names, runs = labels_of([part]), dict[int, list[str]]()
+        labels: dict[str, str] = {}
+        runs: dict[int, list[str]] = {}
         for run in part.runs:
+            labels |= run.names
             runs.setdefault(run.experiment.protocol.trials, []).append(run.experiment.name)
+        uses = Counter(labels.values())
+        names = {k: one if uses[one] == 1 else f"{one} ({k})" for k, one in labels.items()}
         where = [*dict.fromkeys(point.where for point in part.points)]
         text = sentence(part.criterion, part.runs, names, where)
         text = f"{part.criterion.by.capitalize()}: {text}"
@@ -94,13 +98,6 @@ def proof(one: JudgedClaim) -> Iterator[str | Layout]:
             text += f" Based on {n} trials of {', '.join(of)}."
         yield f"{text} Verdict: {with_labels(str(part.verdict), names)}."
         yield from evidence(part, names)
-
-
-def labels_of(parts: Sequence[Judged]) -> dict[str, str]:
-    """Return distinct names of the judged solvers by their keys."""
-    names = {key: name for part in parts for run in part.runs for key, name in run.names.items()}
-    uses = Counter(names.values())
-    return {key: name if uses[name] == 1 else f"{name} ({key})" for key, name in names.items()}
 
 
 def with_labels(text: str, names: Mapping[str, str]) -> str:
@@ -172,13 +169,12 @@ def _estimate(point: Point) -> str:
 
 def as_data(papers: Sequence[JudgedPaper]) -> dict[str, Any]:
     """Return verdicts and evidence as plain data for JSON."""
-    return {
-        "papers": [
-            {"key": one.paper.key, "title": one.paper.title, "counts": one.counts}
-            | {"claims": [_claim_data(claim) for claim in one.claims]}
-            for one in papers
-        ]
-    }
+    every = [
+        {"key": one.paper.key, "title": one.paper.title, "counts": one.counts}
+        | {"claims": [_claim_data(claim) for claim in one.claims]}
+        for one in papers
+    ]
+    return {"papers": every}
 
 
 def _claim_data(claim: JudgedClaim) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from dsgkit.report.frame import Entry, axis_title, entries, lowered, sizes_with
 from dsgkit.report.numbers import short_count
 from dsgkit.report.style import looks_of, own_settings
 from dsgkit.system.files import folder_name
-from dsgkit.tasks.measures import PICTURES, TIME, TRIVIAL, Measure, outputs_of
+from dsgkit.tasks.measures import PICTURES, TIME, Measure, outputs_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -159,8 +159,9 @@ def _known(
     measures = dict.fromkeys(measure for run in runs for measure in run.task.measures)
     swept = any(run.axis for run in runs)
     for way, (_, has) in KINDS.items():
-        # beside the box of a trivial solver, the others would be lines
-        drawn = [*map(_without_trivial, runs)] if way == "boxplot" else runs
+        drawn = runs
+        if way == "boxplot":  # beside the box of a trivial solver, the others would be lines
+            drawn = [run.of([k for k in run.names if not frame.is_trivial(run, k)]) for run in runs]
         own = [m for m in measures if f"{m.output}_{way}" in outputs_of([m], swept=swept)]
         names = distinct(f"{measure.file}_{way}" for measure in own)
         for name, measure in zip(names, own, strict=True):
@@ -172,10 +173,6 @@ def _known(
     for name, run in zip(names if len(runs) > 1 else [PICTURES], kept, strict=False):
         known[name] = PICTURES, partial(_pictures, name, run, width)
     return known
-
-
-def _without_trivial(run: Run) -> Run:
-    return run.of([key for key, one in run.solvers.items() if not one or one.kind not in TRIVIAL])
 
 
 def _drawing(

@@ -27,7 +27,7 @@ from dsgkit.report.numbers import (
     value_text,
 )
 from dsgkit.report.stats import LEVEL, Effect, adjusted, gain_measures, gains, inference, pairs
-from dsgkit.tasks.measures import TIME, TRIVIAL, Measure, place_asked
+from dsgkit.tasks.measures import TIME, Measure, place_asked
 from dsgkit.text import paragraph
 
 MAX_FINDING_LINES = 20
@@ -237,21 +237,17 @@ def _times(run: Run) -> Iterator[Finding]:
     Solvers that do not use the swept rows do not compete, nor those with a remark, such as that
     some rows got no weight, which makes a fit cheaper.
     """
-    trivial = {key for key, spec in run.solvers.items() if spec and spec.kind in TRIVIAL}
-    known = [
-        one
-        for one in frame.entries(run, TIME)
-        if one.values and one.solver not in trivial and not frame.oracle_data(run, one.solver)
-    ]
+    known = [one for one in frame.entries(run, TIME) if one.values]
+    known = [one for one in known if not frame.is_trivial(run, one.solver)]
+    known = [one for one in known if not frame.oracle_data(run, one.solver)]
     compete = [one for one in known if not one.level]
     names = {one.name for one in compete}
     common = [[one for one in compete if one.size == size] for size in frame.full_at(run)]
     common = [of for of in common if len(of) == len(names) > 1]
     calm = [of for of in common if not any(one.disturbed for one in of)]
+    if common and not calm:
+        yield Finding("time", "Training times are not compared: other processes disturbed them.")
     if not calm:
-        if common:
-            sentence = "Training times are not compared: other processes disturbed them."
-            yield Finding("time", sentence)
         return
     times = {one.name: max(one.centre, SHORTEST_TIME) for one in calm[-1] if not one.remarks}
     if len(times) < 2:
@@ -267,13 +263,10 @@ def _times(run: Run) -> Iterator[Finding]:
     only = ", the largest without disturbed times" if calm[-1] is not common[-1] else ""
     fastest = f"{first} ({seconds_text(times[first])}), {listed(texts)}"
     sentence = f"Fastest training{users}{_at(run, calm[-1][0])}{only}: {fastest}."
-    yield Finding("time", sentence + _left_out([one for one in calm[-1] if one.remarks]))
-
-
-def _left_out(marked: Sequence[Entry]) -> str:
-    """Return a sentence on solvers that do not compete, with their remarks; empty without any."""
-    why = "; ".join(dict.fromkeys(text for one in marked for text in one.remarks))
-    return f" Left out ({why}): {listed([one.name for one in marked])}." if marked else ""
+    if marked := [one for one in calm[-1] if one.remarks]:
+        why = "; ".join(dict.fromkeys(text for one in marked for text in one.remarks))
+        sentence += f" Left out ({why}): {listed([one.name for one in marked])}."
+    yield Finding("time", sentence)
 
 
 def _endings(run: Run) -> Iterator[Finding]:

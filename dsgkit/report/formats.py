@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import pandas as pd
 
@@ -69,7 +69,6 @@ class Layout:
 
     @property
     def has_best(self) -> bool:
-        """Whether any entry is marked as the best."""
         return any(cell.best for row in self.rows for cell in row)
 
     @property
@@ -166,12 +165,9 @@ def write_table(table: Table, folder: Path) -> list[Path]:
 
 def csv_text(frame: pd.DataFrame) -> str:
     """Return a data frame as CSV, with texts escaped that spreadsheets read as formulas."""
-    words = frame.select_dtypes(exclude="number").map(_as_no_formula)
+    words = frame.select_dtypes(exclude="number")
+    words = words.map(lambda x: f"'{x}" if isinstance(x, str) and _FORMULA.match(x) else x)
     return frame.assign(**words).to_csv(index=False)
-
-
-def _as_no_formula(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
 
 
 def write_text(path: Path, text: str) -> Path:

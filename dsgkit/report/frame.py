@@ -12,7 +12,7 @@ import pandas as pd
 
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.runs import LEFT_OUT, NOT_RUN, TO_COME, Run
-from dsgkit.tasks.measures import Measure
+from dsgkit.tasks.measures import TRIVIAL, Measure
 
 
 class Entry(NamedTuple):
@@ -118,6 +118,12 @@ def oracle_data(run: Run, key: str) -> str:
     """Return the data that a solver gets although no user has them; empty for none."""
     facts = run.task.solvers.get(key)
     return facts.told if facts else ""
+
+
+def is_trivial(run: Run, key: str) -> bool:
+    """Return whether a solver predicts the same for every row."""
+    spec = run.solvers.get(key)
+    return spec is not None and spec.kind in TRIVIAL
 
 
 def sizes_with(run: Run, measure: Measure) -> set[int]:

@@ -50,7 +50,11 @@ def page_text(runs: Sequence[Run], missing: Sequence[tuple[str, str]] = ()) -> s
         together=[*_together(runs)],
         sections=sections,
         environments=[*_environments(runs)],
-        codes=_other_code(runs),
+        codes=[
+            f"{run.heading}: {text}."
+            for run in runs
+            for text in other_source(run.fits.to_dict("records"), run.folder)
+        ],
         style=_text("page.css"),
         script=script,
         # the content security policy allows this script only
@@ -215,9 +219,3 @@ def _environments(runs: Sequence[Run]) -> Iterator[Context]:
         properties = {keys[-1].replace("_", " "): str(value) for keys, value in leaves(of)}
         properties["results"] = ", ".join(r.heading for r in runs if name in r.environments)
         yield {"name": name, "properties": properties}
-
-
-def _other_code(runs: Sequence[Run]) -> list[str]:
-    """Return a sentence for each run with results of other code than this."""
-    every = ((run, run.fits.to_dict("records")) for run in runs)
-    return [f"{r.heading}: {t}." for r, f in every for t in other_source(f, r.folder)]
