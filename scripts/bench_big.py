@@ -216,7 +216,3 @@ def main(folder: Path, task: str, sizes: tuple[tuple[int, int], ...], one: bool)
     growth = measured[-1]["memory"] / measured[0]["memory"]
     missed = [f"memory grows {growth:.2f} times"] if growth > MAX_MEMORY_GROWTH else []
     return {**measured[-1], "sizes": measured}, missed
-
-
-if __name__ == "__main__":
-    main()

@@ -262,7 +262,3 @@ def main(inputs: tuple[int, ...], iterations: int, repeats: int) -> Result:
     for title, values in others.items():
         click.echo(f"{title}: {values}")
     return numbers | others, []
-
-
-if __name__ == "__main__":
-    main()

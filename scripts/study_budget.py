@@ -89,7 +89,3 @@ def main(datasets: tuple[str, ...], budgets: tuple[int, ...], seeds: int) -> Res
         show(f"{name} over {seeds} seeds; of the grid, the fit with the highest NMI", table)
     records = {name: table.to_dict("records") for name, table in numbers.items()}
     return records, []
-
-
-if __name__ == "__main__":
-    main()

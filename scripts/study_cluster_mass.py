@@ -149,7 +149,3 @@ def main(dataset: str, budget: int, seeds: int, most: int) -> Result:
     if abs(last["pnn"] - last["none"]) > MAX_SHARE_GAP:
         missed.append("PNN is not as without a budget")
     return numbers, missed
-
-
-if __name__ == "__main__":
-    main()

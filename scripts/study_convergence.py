@@ -102,7 +102,3 @@ def main(seeds: int, theta_lam: float, most: int, ordinal: bool) -> Result:
     missed = [f"slope of {name}" for name, s in slopes.items() if not abs(s + 1) <= TOLERANCE]
     numbers: dict[str, Any] = {"iterations": lengths, **errors, "slopes": slopes}
     return numbers, missed
-
-
-if __name__ == "__main__":
-    main()

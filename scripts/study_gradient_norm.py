@@ -229,7 +229,3 @@ def main(kind: str, correction: str, at: str, seeds: int, most: int, from_far: b
         ends = {start: of["objectives"][:, -1] for start, of in by_start.items()}
         numbers["excess"] = {start: max(end / ends["zero"] - 1) for start, end in ends.items()}
     return numbers, missed
-
-
-if __name__ == "__main__":
-    main()

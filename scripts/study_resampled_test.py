@@ -94,7 +94,3 @@ def main(datasets: int) -> Result:
     too_many = worst.loc["bounded", "false_positives"].max() > MOST_FALSE
     numbers = {"datasets": datasets, **rows.to_dict("list")}
     return numbers, ["false positives, bounded"] if too_many else []
-
-
-if __name__ == "__main__":
-    main()

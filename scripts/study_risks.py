@@ -129,7 +129,3 @@ def main(binary: tuple[str, ...], ordinal: tuple[str, ...], draws: int) -> Resul
     of_two, missed = compared(binary, draws)
     ordered, more = compared(ordinal, draws)
     return {"binary": of_two, "ordinal": ordered}, missed + more
-
-
-if __name__ == "__main__":
-    main()

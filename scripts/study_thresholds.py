@@ -80,7 +80,3 @@ def main(datasets: tuple[str, ...], trials: int) -> Result:
         numbers["hinge"][name] = of
         click.echo(f"{name} of the hinge's thresholds: {of.min():.3g} to {of.max():.3g}")
     return numbers, []
-
-
-if __name__ == "__main__":
-    main()

@@ -173,14 +173,12 @@ def _settings(dump: Mapping[str, Any], others: Collection[str]) -> dict[str, str
     texts = {}
     for keys, value in leaves({**dump, "solvers": solvers}):
         in_grid = isinstance(value, list) and "search" in keys
-        texts[".".join(keys)] = _text(sorted(value, key=_order) if in_grid else value)
+        if in_grid:  # in any order; numbers come before others
+            value = sorted(
+                value, key=lambda x: (0, x) if isinstance(x, int | float) else (1, str(x))
+            )
+        texts[".".join(keys)] = _text(value)
     return texts
-
-
-def _order(value: Any) -> tuple[bool, Any]:
-    """Return a key that sorts the values of a grid: numbers before others."""
-    is_number = isinstance(value, int | float)
-    return not is_number, value if is_number else str(value)
 
 
 def _text(value: Any) -> str:

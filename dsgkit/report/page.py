@@ -6,7 +6,6 @@ import base64
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cache
 from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
@@ -30,6 +29,13 @@ Context = dict[str, Any]
 """Variables of the template."""
 
 CSS_INCH = 96
+TEMPLATES = Environment(
+    loader=PackageLoader(__package__),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
 OUTCOMES = ("Planned", "Finished", "Limits met", "Failed", "Not run")
 
 
@@ -64,18 +70,7 @@ def page_text(runs: Sequence[Run], missing: Sequence[tuple[str, str]] = ()) -> s
 
 
 def _text(template: str, **variables: Any) -> Markup:
-    return Markup(_environment().get_template(template).render(variables))
-
-
-@cache
-def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader(__package__),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    return Markup(TEMPLATES.get_template(template).render(variables))
 
 
 def _section(run: Run, number: int) -> Context:
