@@ -29,12 +29,9 @@ TIMED = ("faster", "crosses")  # tests in which a stopped trial counts with its 
 
 
 class Case:
-    """The fits of a run that have ended, as arrays with a row per size at which a fit holds.
+    """The fits of a run that have ended, as arrays with a row per size at which a fit holds."""
 
-    ``name`` is that of the dataset, or of the config if the claim names one.
-    """
-
-    def __init__(self, name: str, run: Run) -> None:
+    def __init__(self, name: str, run: Run) -> None:  # of the dataset, or of a claim's config
         self.name, self.run, self._columns = name, run, dict[str, Array]()
         self.fits = fits = run.sized[run.sized["status"] != ""].reset_index(drop=True)
         self.places = fits.groupby(["solver", "size"]).indices
@@ -146,10 +143,7 @@ class Sample:
 
 
 def sample(case: Case, key: str, size: int, c: Any) -> Sample:
-    """Return the values of a solver's trials that a criterion judges, limits of stopped ones first.
-
-    Of times, only those of undisturbed trials count.
-    """
+    """Return the values of a solver's trials that count, limits of stopped ones first."""
     rows = case.rows(key, size, c.leave_out)
     values, limits, trials = case.values(c.measure, rows), case.limits[rows], case.trials[rows]
     known = ~np.isnan(values)

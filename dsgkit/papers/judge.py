@@ -118,10 +118,7 @@ def untestable(*reasons: str) -> Verdict:
 
 
 def on_scale(yes: float, no: float, n: int, *, opposed: bool = False) -> Outcome:
-    """Return the verdict of n points, of which some say yes or no, and the others cannot tell.
-
-    ``opposed`` says that the test over datasets shows the opposite of the claim.
-    """
+    """Return the verdict of n points, of which some say yes or no, and the others cannot tell."""
     if 10 * yes >= 8 * n > 0:
         return Outcome.HOLDS
     if 2 * yes >= n > 0:
@@ -164,6 +161,7 @@ def judged(points: Sequence[Point], claimed: int) -> Verdict:
         return untestable(*_why_untestable(points, datasets, claimed))
     over, told = over_datasets(tested), [point for point in tested if point.learnt]
     yes, no = sum(point.yes for point in told), sum(point.no for point in told)
+    # whether the test over datasets shows the opposite of the claim
     opposed = over is not None and over.p < LEVEL and over.mean < 0
     outcome = on_scale(yes, no, len(told), opposed=opposed)
     in_all = sum(point.yes for point in tested), len(tested)
@@ -244,7 +242,11 @@ def read_kept(paths: Sequence[Path], names: Container[str] | None = None) -> Kep
         runs[name] = run
     for path, folders in inside.items():
         parent = path.parent if folders == [path] else path
-        studies |= {file.stem: _numbers(file) for file in sorted((parent / STUDIES).glob("*.json"))}
+        for file in sorted((parent / STUDIES).glob("*.json")):
+            try:
+                studies[file.stem] = json.loads(file.read_text(encoding="utf-8"))["numbers"]
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                raise ResultsError(f"{file}: is not what a study writes with --json") from error
     return Kept(runs, studies)
 
 
@@ -261,13 +263,6 @@ def results_folders(path: Path, names: Container[str] | None) -> list[Path]:
     if not folders:
         raise ResultsError(f"{path}: neither a results folder nor one of folders with records")
     return folders
-
-
-def _numbers(file: Path) -> Any:
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))["numbers"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ResultsError(f"{file}: is not what a study writes with --json") from error
 
 
 # --- judging

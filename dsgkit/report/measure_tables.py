@@ -127,14 +127,12 @@ def entry_cells(
 
 
 def _best(measure: Measure, known: Sequence[Entry]) -> list[Entry]:
-    """Return the entries with the best printed mean, none if all print the same.
-
-    A time is the best if no other one, as printed, reaches its range.
-    """
+    """Return the entries with the best printed mean, none if all print the same."""
     finished = [entry for entry in known if entry.values and entry.competes]
     if measure.unit == "seconds":
         if len(finished) < 2 or any(entry.disturbed for entry in finished):
             return []
+        # the best if no other time, as printed, reaches its range
         best, *others = sorted(finished, key=lambda entry: entry.centre)
         longest = round(best.high, time_digits(best.centre))
         clear = all(round(one.low, time_digits(one.centre)) > longest for one in others)
