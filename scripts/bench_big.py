@@ -158,7 +158,6 @@ def quality(task: str, y: NDArray, values: NDArray) -> float:
 
 
 def measure(task: str, path: Path) -> dict[str, Any]:
-    """Train on one file and return the figures."""
     X, n = np.load(path, mmap_mode="r"), N_LABELED[task]
     head, rest = np.array(X[: n + N_TESTED]), X[n:]
     model, labeled, y, law = problem(task, head, len(X))

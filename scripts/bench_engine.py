@@ -120,7 +120,6 @@ def measure_size(n_inputs: int, n_iterations: int, repeats: int) -> dict[str, fl
 
 
 def measure_threads(n_iterations: int, repeats: int) -> dict[str, float]:
-    """Return the speed-up of all threads over one, for a fit and for the grid."""
     task = Task(18, n_iterations)
 
     def alone(run: Callable[[], object]) -> None:

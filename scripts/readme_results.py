@@ -39,7 +39,6 @@ def main(readme: Path, check: bool) -> None:
 
 
 def section(judged: Sequence[JudgedPaper]) -> Iterator[str]:
-    """Yield the numbers of claims by verdict, and a paragraph on each paper's main claims."""
     counts = sum((Counter(one.counts) for one in judged), Counter[Outcome]())
     parts = ", ".join(outcome.counted(counts[outcome]) for outcome in Outcome if counts[outcome])
     yield textwrap.fill(

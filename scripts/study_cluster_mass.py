@@ -41,7 +41,6 @@ MAX_SHARE_GAP = 0.1  # between PNN and no budget
 
 
 def machine(strategy: Any, gamma: float, C: float, budget: int, steps: int, seed: int) -> SGDLMOC:
-    """Return a machine that is trained for a number of steps."""
     drawn: dict[str, Any] = {"tol": 0.0, "max_iter": steps, "random_state": seed}
     if strategy == "none":
         return SGDLMOC(gamma, C, **drawn)

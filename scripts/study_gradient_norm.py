@@ -74,7 +74,6 @@ def two_moons(n: int, seed: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]
 
 
 def s3vm_training(T: int, seed: int) -> Training:
-    """Return a training of TSGS3VM by the steps of its theorems."""
     X, positive = two_moons(N_LABELED + N_UNLABELED, seed)
     data = Data(X[:N_LABELED], np.where(positive[:N_LABELED], 0, 1), X[N_LABELED:])
     features = FourierFeatures("gaussian", SIGMA, N_FREQUENCIES, seed)
@@ -116,7 +115,6 @@ def gradient(run: Training, pools: list[Rows], beta: Array, h: Array) -> Array:
 
 
 def objective(run: Training, pools: list[Rows], beta: Array, h: Array) -> float:
-    """Return the objective at h."""
     (loss,) = run.problem.loss.value([h[pool][:, None] for pool in pools])
     return float(run.lam / 2 * (beta @ h) + loss)
 

@@ -82,7 +82,6 @@ def left_side(loss: str, f: Array, positive: NDArray[np.bool_], u: Array) -> flo
 
 
 def measured(loss: str, f: Array, positive: NDArray[np.bool_], draws: int) -> dict[str, float]:
-    """Return the risk and the differences of a case."""
     rng, n = np.random.default_rng(1), len(f)
     risk = LOSSES[loss][0](f[positive], f[~positive])
     off = np.empty(draws)

@@ -64,7 +64,6 @@ class Case:
         return rows[~np.array(at, bool)]
 
     def finished(self, key: str, size: int) -> Array:
-        """Return the rows of a solver's finished fits at one size."""
         rows = self.rows(key, size)
         return rows[self.endings[rows] == "ok"]
 

@@ -133,11 +133,9 @@ class Printed:
         raise self.error(f"no results of its datasets; it shows those of {which}")
 
     def error(self, why: str) -> ResultsError:
-        """Return the error of a figure without results."""
         return ResultsError(f"{self.paper.key}/{self.shown.number}: {why}")
 
     def caption(self, *sentences: str) -> str:
-        """Return the caption of some sentences after the title."""
         heading = f"{self.paper.key}, {self.shown.name}: {self.shown.title}."
         return " ".join(filter(None, [heading, *sentences]))
 
@@ -169,7 +167,6 @@ def fill(
     profiles: Sequence[str] = (),
     width: float | None = None,
 ) -> Printed:
-    """Return a figure with its results."""
     profiles = profiles or paper.profiles.protocol
     usual = [*profiles[: profiles.index("") + 1]] if "" in profiles else ["", profiles[0]]
     runs: dict[str, Run] = {}

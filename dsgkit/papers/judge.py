@@ -113,7 +113,6 @@ CLEAREST_FIRST = Outcome.FAILS, Outcome.HARDLY, Outcome.UNDECIDED
 
 
 def untestable(*reasons: str) -> Verdict:
-    """Return the verdict on a claim without enough evidence."""
     return Verdict(Outcome.UNTESTABLE, remarks=tuple(dict.fromkeys(filter(None, reasons))))
 
 
@@ -325,7 +324,6 @@ class JudgedPaper:
 
 
 def judge(papers: Iterable[Paper], kept: Kept) -> list[JudgedPaper]:
-    """Judge every claim of some papers."""
     judged_papers = []
     for paper in tracked([*papers], "judging claims"):
         claims = [

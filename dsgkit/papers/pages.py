@@ -91,7 +91,6 @@ def _verdicts(claim: JudgedClaim) -> str:
 
 
 def _page(judged: JudgedPaper, kept: Kept, folder: Path) -> Iterator[str]:
-    """Yield the parts of a paper's page."""
     paper = judged.paper
     yield f"[All papers](README.md)\n\n# {paper.title}\n\n{paper.citation}\n"
     yield from _summary(judged)
@@ -113,7 +112,6 @@ def _page(judged: JudgedPaper, kept: Kept, folder: Path) -> Iterator[str]:
 
 
 def _claim(one: JudgedClaim) -> Iterator[str]:
-    """Yield a claim with its verdicts, why it does not hold, and its evidence."""
     yield f'\n<a id="{one.claim.id}"></a>\n\n**{one.claim.id}**: {_verdicts(one)}'
     yield from (f"\n{text}" for text in about(one))
     yield "\n<details><summary>Evidence</summary>\n"
@@ -164,7 +162,6 @@ def _runs(paper: Paper, kept: Kept) -> Iterator[str]:
 
 
 def _errata(paper: Paper) -> Iterator[str]:
-    """Yield what is wrong or open in the paper, as a table of texts."""
     yield "\n## Errata\n\n| Place | Printed | Right, or open | Shown by |\n|---|---|---|---|"
     for one in paper.errata:
         texts = (one.place, one.printed, one.right, one.shown_by or "the paper itself")

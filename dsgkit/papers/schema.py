@@ -85,7 +85,6 @@ class Criterion(Spec):
 
     @property
     def on_results(self) -> bool:
-        """Whether it needs results of runs."""
         return self.test not in ("identity", "rate", "published")
 
 
@@ -166,7 +165,6 @@ class Datasets(Spec):
 
     @property
     def judged(self) -> list[str]:
-        """The datasets on which claims are judged."""
         return [*self.own, *self.stand_in]
 
 
@@ -241,7 +239,6 @@ class Paper(Spec):
 
 @cache
 def papers() -> tuple[Paper, ...]:
-    """Return the claims of all papers, in their order."""
     folder = Path(str(files("dsgkit.published")))
     # skip other files of a paper, such as <key>_figures.yaml
     paths = [path for path in sorted(folder.glob("*.yaml")) if "_" not in path.stem]

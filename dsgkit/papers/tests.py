@@ -348,7 +348,6 @@ def grows(c: Any, cases: Sequence[Case], studies: Studies | None = None) -> list
 
 
 def growth(case: Case, keys: Contender, c: Any) -> Point:
-    """Return the point of the slope of one series."""
     plain = c.model_copy(update={"leave_out": {}})
     groups: dict[float, Array] = {}
     for key in keys:
@@ -530,7 +529,6 @@ def resampled_medians(groups: Sequence[Array]) -> Array:
 
 
 def interval_of(resampled: Array) -> tuple[float, float]:
-    """Return the bootstrap interval of a statistic."""
     low, high = np.quantile(resampled, [LEVEL / 2, 1 - LEVEL / 2])
     return float(low), float(high)
 

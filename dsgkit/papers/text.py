@@ -61,7 +61,6 @@ def _table(claims: Sequence[JudgedClaim], width: int) -> Iterator[str]:
 
 
 def full_text(one: JudgedClaim, width: int) -> str:
-    """Return a claim with its criteria, its verdicts and all evidence."""
     by_settings = one.verdicts.items()
     verdicts = "; ".join(f"with {SETTINGS[by]}: {verdict}" for by, verdict in by_settings)
     parts = [f"{one.claim.id}: {verdicts}", *about(one), *proof(one)]
@@ -156,7 +155,6 @@ def value_text(value: float | None, unit: str) -> str:
 
 
 def _estimate(point: Point) -> str:
-    """Return a point's estimate with its interval and p-value."""
     # ratios and slopes have no unit; differences of percents are in points
     unit = "" if point.of in ("ratio", "slope") else point.unit
     low, high = value_text(point.low, unit), value_text(point.high, unit)
@@ -168,7 +166,6 @@ def _estimate(point: Point) -> str:
 
 
 def as_data(papers: Sequence[JudgedPaper]) -> dict[str, Any]:
-    """Return verdicts and evidence as plain data for JSON."""
     every = [
         {"key": one.paper.key, "title": one.paper.title, "counts": one.counts}
         | {"claims": [_claim_data(claim) for claim in one.claims]}

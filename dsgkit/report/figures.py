@@ -40,7 +40,6 @@ def _trials(shown: Iterable[Entry]) -> tuple[str, int]:
 
 
 def boxplot_words(shown: Iterable[Entry]) -> str:
-    """Return how to read box plots of some entries."""
     trials, most = _trials(shown)
     boxed = most >= drawing.MIN_BOXED_TRIALS
     what = "boxes show their quartiles and median" if boxed else "bars show their median"
@@ -48,7 +47,6 @@ def boxplot_words(shown: Iterable[Entry]) -> str:
 
 
 def curve_words(runs: Sequence[Run], measure: Measure) -> str:
-    """Return how to read the curves of some runs."""
     lines = [line for run in runs for line in by_solver(run, measure).values()]
     trials, _ = _trials(entry for line in lines for entry in line)
     threads = {n for run in runs for n in run.fits["timing.threads"].dropna()}
@@ -60,7 +58,6 @@ def curve_words(runs: Sequence[Run], measure: Measure) -> str:
 
 
 def trace_words(shown: Iterable[Entry]) -> str:
-    """Return how to read lines along training, of some entries."""
     return f"Means over {_trials(shown)[0]}; bars show one standard deviation."
 
 

@@ -139,7 +139,6 @@ def _lead(run: Run, measure: Measure) -> tuple[Effect, list[Entry]] | None:
 
 
 def _lead_text(lead: Effect, ranked: Sequence[Entry]) -> str:
-    """Return whether a lead is significant, and who comes first by how much."""
     run, measure, change, p = lead.run, lead.measure, lead.contrast, lead.holm
     first, second = ranked[:2]
     best = "Highest" if measure.better == "higher" else "Lowest"

@@ -73,7 +73,6 @@ class Layout:
 
     @property
     def full_caption(self) -> str:
-        """The caption with the dataset and setting."""
         return " ".join(filter(None, [self.caption, self.about]))
 
     def notes(self, sign: str) -> list[str]:
@@ -87,7 +86,6 @@ class Layout:
         return [any(row[place].value is not None for row in self.rows) for place in places]
 
     def with_columns(self, wanted: Sequence[bool]) -> Layout:
-        """Return the table with the wanted columns only."""
         rows = [list(compress(row, wanted)) for row in self.rows]
         return replace(self, header=list(compress(self.header, wanted)), rows=rows)
 
@@ -121,7 +119,6 @@ def _markdown_entry(cell: Cell) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Return a text without markup of Markdown."""
     return _MARKUP.sub(lambda match: f"\\{match[0]}", text)
 
 
@@ -171,7 +168,6 @@ def csv_text(frame: pd.DataFrame) -> str:
 
 
 def write_text(path: Path, text: str) -> Path:
-    """Write a text file and return its path."""
     return write_file(path, lambda file: file.write(text.encode()))
 
 

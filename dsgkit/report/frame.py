@@ -142,12 +142,10 @@ def shows(run: Run, measure: Measure) -> bool:
 
 
 def measures_of(runs: Iterable[Run]) -> list[Measure]:
-    """Return the measures that any of the runs shows."""
     return list(dict.fromkeys(m for run in runs for m in run.task.measures if shows(run, m)))
 
 
 def outputs_asked(runs: Iterable[Run]) -> list[str]:
-    """Return the tables and figures that any of the configs asks for."""
     return list(dict.fromkeys(name for run in runs for name in run.experiment.outputs))
 
 
@@ -167,7 +165,6 @@ def lowered(title: str) -> str:
 
 
 def finished(run: Run) -> bool:
-    """Return whether any fit finished."""
     return bool((run.fits["ending"] == "ok").any())
 
 
@@ -195,7 +192,6 @@ def about(runs: Sequence[Run]) -> str:
 
 
 def check_named(results: Sequence[object]) -> None:
-    """Raise `ResultsError` if there are none."""
     if not results:
         raise ResultsError("no results were named; name at least one results folder")
 

@@ -94,7 +94,6 @@ def column_title(measure: Measure) -> str:
 
 
 def _row(run: Run, measure: Measure, entry: Entry) -> dict[str, object]:
-    """Return an entry as tidy data, numbers unrounded."""
     return {
         "dataset": run.title,
         "measure": measure.name,

@@ -74,7 +74,6 @@ def _text(template: str, **variables: Any) -> Markup:
 
 
 def _section(run: Run, number: int) -> Context:
-    """Return the section of a run, the ``number``-th on the page."""
     recorded = bool((run.fits["status"] != "").any())
     return {
         "anchor": f"{number}-{re.sub(r'[^A-Za-z0-9_]+', '-', run.title)}",
@@ -140,7 +139,6 @@ def cells_by_outcome(run: Run) -> dict[str, int]:
 
 
 def _sentence(sections: Sequence[Context], missing: int) -> str:
-    """Return the numbers of cells of all runs as a sentence."""
     total = {how: sum(one["cells"][how] for one in sections) for how in OUTCOMES}
     numbers = ", ".join(f"{n:,} {how.lower()}" for how, n in total.items() if n)
     not_run = f" {counted(missing, 'experiment')} not run." if missing else ""
@@ -177,7 +175,6 @@ def _cause(run: Run, records: Sequence[Record]) -> Context:
 
 
 def _facts(run: Run) -> dict[str, str]:
-    """Return facts about a run by their headings."""
     experiment, task, data = run.experiment, run.task, run.data
     title = data.get("title") or experiment.dataset.path or run.dataset
     known = [f"{n:,} {of}" for of in ("rows", "features") if (n := data.get(f"n_{of}"))]

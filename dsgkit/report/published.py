@@ -40,7 +40,6 @@ def _pairs(run: Run) -> Iterator[Pair]:
 
 
 def _row(run: Run, measure: Measure, figure: PublishedFigure, entry: Entry) -> dict[str, Any]:
-    """Return a published and a measured value as tidy data."""
     # seconds depend on the machine
     difference = entry.mean - figure.value if not measure.unit else math.nan
     agrees = None
@@ -62,7 +61,6 @@ def _row(run: Run, measure: Measure, figure: PublishedFigure, entry: Entry) -> d
 
 
 def _layout(measure: Measure, found: Sequence[tuple[Pair, dict[str, Any]]]) -> Layout:
-    """Return the published and measured values of one measure."""
     runs = list({id(run): run for (run, *_), _ in found}.values())
     sources = dict.fromkeys(run.task.published.source for run in runs if run.task.published)
     measured = [(run, [one[3] for one, _ in found if one[0] is run]) for run in runs]

@@ -84,7 +84,6 @@ def gain_table(runs: Sequence[Run]) -> Table:
 
 
 def _gains(runs: Sequence[Run], found: Sequence[Effect], further: bool) -> Layout:
-    """Return gains, a row each."""
     over = list(dict.fromkeys(gain.against for gain in found))
     hows = {run.heading: inference(run) for run in runs}
     full = {run.heading: frame.full_at(run) for run in runs}
@@ -130,7 +129,6 @@ def _gain_cells(gain: Effect, full: Mapping[int, bool]) -> list[Cell]:
 
 
 def _gain_row(gain: Effect) -> dict[str, object]:
-    """Return a gain as tidy data, numbers unrounded."""
     low, high = gain.contrast.interval or (None, None)
     return {
         "dataset": gain.run.title,

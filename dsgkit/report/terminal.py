@@ -78,6 +78,5 @@ def _measure(experiment: Experiment, ended: Fits) -> Measure | None:
 
 
 def _score(measure: Measure | None, record: Record) -> str:
-    """Return a score as text; empty if there is none."""
     value = (record.get("scores") or {}).get(measure.name) if measure else None
     return "" if measure is None or value is None else score_text(measure, value)
