@@ -322,6 +322,10 @@ class JudgedPaper:
         counts = Counter(one.verdict.outcome for one in self.those(own=False))
         return {outcome: counts[outcome] for outcome in Outcome}
 
+    @property
+    def counted(self) -> str:
+        return ", ".join(outcome.counted(n) for outcome, n in self.counts.items() if n)
+
 
 def judge(papers: Iterable[Paper], kept: Kept) -> list[JudgedPaper]:
     judged_papers = []

@@ -38,7 +38,6 @@ READING = (
     f"method learns (AUC below {LEAST_AUC:g}; error or accuracy within {MARGIN:g} of the best "
     "constant prediction) do not count; numbers with them are given, too (*in all*)."
 )
-CHECKS = "Checks of our own, which the paper does not claim"
 
 
 def write_pages(papers: Sequence[JudgedPaper], kept: Kept, folder: Path) -> list[Path]:
@@ -73,8 +72,7 @@ def _index(papers: Sequence[JudgedPaper]) -> Iterator[str]:
 
 def _summary(judged: JudgedPaper, page: str = "") -> Iterator[str]:
     """Yield the numbers of claims by verdict, and the main claims with theirs."""
-    counts = (outcome.counted(n) for outcome, n in judged.counts.items() if n)
-    yield f"{len(judged.those(own=False))} claims: {', '.join(counts)}.\n"
+    yield f"{len(judged.those(own=False))} claims: {judged.counted}.\n"
     claims = {one.claim.id: one for one in judged.claims}
     for name, sentence in judged.paper.headlines.items():
         yield f"- [{sentence}]({page}#{name}) {_verdicts(claims[name])}"
@@ -101,7 +99,7 @@ def _page(judged: JudgedPaper, kept: Kept, folder: Path) -> Iterator[str]:
     for claim in judged.those(own=False):
         yield from _claim(claim)
     if checks := judged.those(own=True):
-        yield f"\n## {CHECKS}"
+        yield "\n## Checks of our own, which the paper does not claim"
         for claim in checks:
             yield from _claim(claim)
     yield "\n## Figures and tables of the paper, as they come out here"

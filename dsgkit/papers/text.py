@@ -33,9 +33,8 @@ def overview(papers: Sequence[JudgedPaper], width: int) -> str:
 def _paper(paper: JudgedPaper, width: int) -> str:
     title = paragraph(f"{paper.paper.key}: {paper.paper.title}", width, "  ")
     parts = [title, *_table(paper.those(own=False), width)]
-    counts = [outcome.counted(n) for outcome, n in paper.counts.items() if n]
     claims = counted(sum(paper.counts.values()), "claim")
-    parts.append(f"{paper.paper.key}: {claims}: {', '.join(counts)}")
+    parts.append(f"{paper.paper.key}: {claims}: {paper.counted}")
     if checks := paper.those(own=True):
         parts += ["", "Checks of our own, which the paper does not claim:", *_table(checks, width)]
     return "\n".join(parts)
