@@ -254,11 +254,8 @@ def _times(run: Run) -> Iterator[Finding]:
     first, second = sorted(times, key=times.__getitem__)[:2]
     rivals = [one for one in dict.fromkeys([second, next(iter(times))]) if one != first]
     texts = [f"{ratio_text(times[one] / times[first])} times as fast as {one}" for one in rivals]
-    users = (
-        ""
-        if compete == known
-        else f" of the methods that use {frame.lowered(frame.axis_title([run]))}"
-    )
+    rows = frame.lowered(frame.axis_title([run]))
+    users = "" if compete == known else f" of the methods that use {rows}"
     only = ", the largest without disturbed times" if calm[-1] is not common[-1] else ""
     fastest = f"{first} ({seconds_text(times[first])}), {listed(texts)}"
     sentence = f"Fastest training{users}{_at(run, calm[-1][0])}{only}: {fastest}."
