@@ -92,10 +92,8 @@ def _page(judged: JudgedPaper, kept: Kept, folder: Path) -> Iterator[str]:
     paper = judged.paper
     yield f"[All papers](README.md)\n\n# {paper.title}\n\n{paper.citation}\n"
     yield from _summary(judged)
-    trials = (
-        f"A comparison needs {MIN_TRIALS} finished trials of each method, unless stated otherwise."
-    )
-    yield f"\n## Claims\n\n{READING} {trials}"
+    trials = f"A comparison needs {MIN_TRIALS} finished trials of each method"
+    yield f"\n## Claims\n\n{READING} {trials}, unless stated otherwise."
     for claim in judged.those(own=False):
         yield from _claim(claim)
     if checks := judged.those(own=True):
@@ -105,7 +103,10 @@ def _page(judged: JudgedPaper, kept: Kept, folder: Path) -> Iterator[str]:
     yield "\n## Figures and tables of the paper, as they come out here"
     yield from _printed(paper, kept, folder)
     yield from _runs(paper, kept)
-    yield from _errata(paper)
+    yield "\n## Errata\n\n| Place | Printed | Right, or open | Shown by |\n|---|---|---|---|"
+    for one in paper.errata:
+        texts = (one.place, one.printed, one.right, one.shown_by or "the paper itself")
+        yield f"| {' | '.join(map(escape_markdown, texts))} |"
     yield from _left_out(paper)
 
 
@@ -157,13 +158,6 @@ def _runs(paper: Paper, kept: Kept) -> Iterator[str]:
         yield "<details><summary>Cells without a result, by cause</summary>\n"
         yield from causes
         yield "\n</details>"
-
-
-def _errata(paper: Paper) -> Iterator[str]:
-    yield "\n## Errata\n\n| Place | Printed | Right, or open | Shown by |\n|---|---|---|---|"
-    for one in paper.errata:
-        texts = (one.place, one.printed, one.right, one.shown_by or "the paper itself")
-        yield f"| {' | '.join(map(escape_markdown, texts))} |"
 
 
 def _left_out(paper: Paper) -> Iterator[str]:

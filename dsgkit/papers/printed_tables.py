@@ -146,16 +146,14 @@ def dataset_table(of: Printed) -> Table:
             "features": run.data.get("n_features") if run else None,
             "classes_published": row.get("classes"),
         }
-        rows.append([Cell(title, link=info.homepage), *map(_count, sizes.values())])
+        counts = (int(n) if n else None for n in sizes.values())
+        cells = (Cell(NO_VALUE if n is None else f"{n:,}", value=n) for n in counts)
+        rows.append([Cell(title, link=info.homepage), *cells])
         data.append({"dataset": info.name, "title": title, **sizes, "address": info.homepage})
     header = ["Dataset", "Rows published", "Rows here", "Features published", "Features here"]
     layout = Layout(of.caption(), [*header, "Classes published"], rows, of.shown.notes)
     layout = layout.with_columns([True, *layout.numeric_columns[1:]])
     return Table(of.shown.file_name, [layout], pd.DataFrame(data))
-
-
-def _count(value: str | int | None) -> Cell:
-    return Cell(f"{int(value):,}", value=int(value)) if value else Cell(NO_VALUE)
 
 
 def stated_table(of: Printed) -> Table:
