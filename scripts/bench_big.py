@@ -117,10 +117,7 @@ def own_memory(ended: threading.Event) -> int:
 def problem(
     task: str, head: NDArray, n_rows: int
 ) -> tuple[Any, tuple[Any, ...], NDArray, NDArray[np.float64]]:
-    """Return the estimator, its labelled data, and of the other rows the labels and the law.
-
-    ``head`` has the first rows, of ``n_rows``; the law has the best possible values.
-    """
+    """Return the estimator, its labelled data, and of the other first rows labels and the law."""
     n, d, f = N_LABELED[task], head.shape[1], score(head)
     if task == "su":
         positive = f > np.quantile(f, 1 - PRIOR)
@@ -161,7 +158,6 @@ def quality(task: str, y: NDArray, values: NDArray) -> float:
 
 
 def measure(task: str, path: Path) -> dict[str, Any]:
-    """Train on one file and return the figures."""
     X, n = np.load(path, mmap_mode="r"), N_LABELED[task]
     head, rest = np.array(X[: n + N_TESTED]), X[n:]
     model, labeled, y, law = problem(task, head, len(X))
@@ -207,7 +203,6 @@ def measure(task: str, path: Path) -> dict[str, Any]:
 @click.option("--size", "sizes", nargs=2, type=int, multiple=True, help="Rows and columns.")
 @click.option("--one", is_flag=True, hidden=True, help="Measure the file FOLDER.")
 def main(folder: Path, task: str, sizes: tuple[tuple[int, int], ...], one: bool) -> Result:
-    """Measure all sizes and print a table."""
     if one:
         click.echo(json.dumps(measure(task, folder)))
         sys.exit()
@@ -220,7 +215,3 @@ def main(folder: Path, task: str, sizes: tuple[tuple[int, int], ...], one: bool)
     growth = measured[-1]["memory"] / measured[0]["memory"]
     missed = [f"memory grows {growth:.2f} times"] if growth > MAX_MEMORY_GROWTH else []
     return {**measured[-1], "sizes": measured}, missed
-
-
-if __name__ == "__main__":
-    main()

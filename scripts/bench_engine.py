@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
+import timeit
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -34,7 +35,7 @@ import click
 import numba
 import numpy as np
 from bench_big import make_rows, score
-from hardware import feature_seconds, medians, product_seconds, seconds, sincos_seconds
+from hardware import feature_seconds, medians, product_seconds, sincos_seconds
 from numpy.typing import NDArray
 from sklearn.kernel_approximation import RBFSampler
 from study import Result, show, study
@@ -53,18 +54,16 @@ N_MODELS = len(POINTS) * N_FOLDS
 COLUMNS = (256, 784, 1000, 3072)  # of structured frequencies
 SAMPLER_SIZES = (512, 2000, 10_000)
 EXACT_SIZES = (500, 1000, 2000, 4000, 8000)
+# columns times calls that are timed as one, for 0.2 s and more: after a pause, two threads may
+# share a core for tens of milliseconds
 CALL_COLUMNS = 50_000
-"""Columns times calls that are timed as one, for 0.2 s and more: after a pause, two threads may
-share a core for tens of milliseconds."""
 
 
 def limits(n_inputs: int, n_iterations: int) -> tuple[float, float]:
-    """Return the limits of one fit and of the grid, in seconds.
-
-    Each drawn unlabelled row is evaluated on every earlier block, and each new block at the drawn
-    and the labelled rows.
-    """
+    """Return the limits of one fit and of the grid, in seconds."""
     T = n_iterations
+    # each drawn unlabelled row is evaluated on every earlier block, and each new block at the drawn
+    # and the labelled rows
     rows = BATCH * T * (T - 1) / 2 + (BATCH + N_LABELED) * T
     one = feature_seconds(n_inputs, N_FREQUENCIES)
     return rows * one, rows * (one + product_seconds(2 * N_FREQUENCIES, N_MODELS))
@@ -108,7 +107,7 @@ def measure_size(n_inputs: int, n_iterations: int, repeats: int) -> dict[str, fl
         "grid": task.grid,
     }
     times = medians(runs, repeats)
-    limit, grid_limit = (statistics.median(values) for values in zip(*measured, strict=True))
+    limit, grid_limit = np.median(measured, axis=0).tolist()
     return {
         "author_seconds": times["author"],
         "fit_seconds": times["fit"],
@@ -121,7 +120,6 @@ def measure_size(n_inputs: int, n_iterations: int, repeats: int) -> dict[str, fl
 
 
 def measure_threads(n_iterations: int, repeats: int) -> dict[str, float]:
-    """Return the speed-up of all threads over one, for a fit and for the grid."""
     task = Task(18, n_iterations)
 
     def alone(run: Callable[[], object]) -> None:
@@ -129,9 +127,8 @@ def measure_threads(n_iterations: int, repeats: int) -> dict[str, float]:
             run()
 
     runs = {"fit": task.fit, "grid": task.grid}
-    times = medians(
-        runs | {f"{name}_1": partial(alone, run) for name, run in runs.items()}, repeats
-    )
+    slow = {f"{name}_1": partial(alone, run) for name, run in runs.items()}
+    times = medians(runs | slow, repeats)
     speedups = {name: times[f"{name}_1"] / times[name] for name in runs}
     return {"threads": numba.get_num_threads(), **speedups}
 
@@ -156,11 +153,10 @@ def measure_sincos() -> dict[str, float]:
     out = np.empty_like(z)
 
     def both() -> None:
-        for _ in range(200):
-            np.cos(z, out=out)
-            np.sin(z, out=out)
+        np.cos(z, out=out)
+        np.sin(z, out=out)
 
-    by_numpy = statistics.median(seconds(both) for _ in range(5)) / (200 * z.size)
+    by_numpy = statistics.median(timeit.repeat(both, number=200)) / (200 * z.size)
     return {"ns": ours * 1e9, "numpy_ns": by_numpy * 1e9, "speedup": by_numpy / ours}
 
 
@@ -210,10 +206,7 @@ def fixed_features_fit(
 
 
 def measure_peers(n_iterations: int, repeats: int) -> dict[str, Any]:
-    """Return times and AUCs of the engine and its alternatives, d = 18.
-
-    ``crossing`` is the number of unlabelled rows with which SAMULT takes the engine's time.
-    """
+    """Return times and AUCs of the engine and its alternatives, d = 18."""
     X, y = make_rows(N_LABELED + n_iterations * BATCH + N_TEST, 18)
     given, test = (X[:N_LABELED], y[:N_LABELED], X[N_LABELED:-N_TEST]), slice(-N_TEST, None)
     model = QSGS2AUC(**SETTING, n_iterations=n_iterations)
@@ -232,6 +225,7 @@ def measure_peers(n_iterations: int, repeats: int) -> dict[str, Any]:
     runs |= {f"samult_{n}": partial(SAMULT(**SETTING).fit, *given[:2], given[2][:n]) for n in exact}
     times = medians(runs, repeats)
     grown = np.maximum.accumulate([times[f"samult_{n}"] for n in exact])
+    # the number of unlabelled rows with which SAMULT takes the engine's time
     inside = grown[0] < times["engine"] < grown[-1]
     crossing = np.exp(np.interp(np.log(times["engine"]), np.log(grown), np.log(exact)))
     return {
@@ -247,7 +241,6 @@ def measure_peers(n_iterations: int, repeats: int) -> dict[str, Any]:
 @click.option("--iterations", default=200, show_default=True, help="T; one pass over 256 T rows.")
 @click.option("--repeats", default=3, show_default=True)
 def main(inputs: tuple[int, ...], iterations: int, repeats: int) -> Result:
-    """Measure and print."""
     # makes malloc keep freed memory, so that the author-style loop is 5 times faster: glibc raises
     # its thresholds after a large block has been freed
     np.empty(2**25 - 2**16, np.uint8)
@@ -268,7 +261,3 @@ def main(inputs: tuple[int, ...], iterations: int, repeats: int) -> Result:
     for title, values in others.items():
         click.echo(f"{title}: {values}")
     return numbers | others, []
-
-
-if __name__ == "__main__":
-    main()

@@ -16,7 +16,7 @@ than twice as much as then. --write lists the cells anew.
 from __future__ import annotations
 
 import functools
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -36,14 +36,11 @@ from dsgkit.experiment.plan import Cell, make_plan, solver_info
 from dsgkit.experiment.runs import load
 from dsgkit.experiment.workers import LocalExecutor
 
-MAX_CELL_SECONDS = 5.0
-"""Bound on the recorded seconds of a cell to recompute."""
-
+MAX_CELL_SECONDS = 5.0  # as recorded, of a cell to recompute
+# relative to the larger number, or 1: processors round differently, which affects choices
 TOLERANCE = 1e-3
-"""Relative to the larger number, or 1: processors round differently, which affects choices."""
-
+# the cells of --every: difference, folder, key and description in each line
 LISTED = Path(__file__).with_name("reference_cells.txt")
-"""The cells of --every: difference, folder, key and description in each line."""
 
 
 class Check(NamedTuple):
@@ -65,24 +62,23 @@ class Check(NamedTuple):
 @click.option("--every", is_flag=True, help="Check the listed cells instead.")
 @click.option("--write", is_flag=True, help="List the cheapest cells anew.")
 def main(results: tuple[Path, ...], cells: int, seed: int, every: bool, write: bool) -> None:
-    """Check results folders, by default all kept ones."""
     folders = results or tuple(path.parent for path in Path("results/reference").glob("*/fits*"))
     rows, bounds = short_cells(sorted(folders)), dict[tuple[Path, str], float]()
+    by, number = ["setting"], cells
     if write:
-        rows = rows.sort_values("seconds", kind="stable")
-        groups, number = rows.groupby(["setting", "solver", "kind"]), 1
+        rows, by = rows.sort_values("seconds", kind="stable"), ["setting", "solver", "kind"]
+        number = 1
     elif every:
-        bounds = listed(folders)
+        bounds, number = listed(folders), len(rows)
         rows = rows[rows["folder"].isin([folder for folder, _ in bounds])]
-        groups, number = rows.groupby("setting"), len(rows)
     else:
         rows = rows.sample(frac=1, random_state=seed)
         turns = rows.groupby("folder").cumcount()  # every folder's first cell before a second one
-        groups, number = rows.iloc[turns.argsort(kind="stable")].groupby("setting"), cells
+        rows = rows.iloc[turns.argsort(kind="stable")]
     checks: list[Check] = []
     wrong = 0
     with LocalExecutor(1) as workers:
-        for _, group in groups:
+        for _, group in rows.groupby(by):
             for check in islice(computed_again(group, bounds, workers), number):
                 bound = np.inf if write else bounds.get(check[:2], TOLERANCE)
                 is_wrong = not check.difference <= bound
@@ -122,13 +118,8 @@ def short_cells(folders: Iterable[Path]) -> pd.DataFrame:
     return cells.loc[cells["seconds"] <= MAX_CELL_SECONDS, columns]
 
 
-class Opened(NamedTuple):
-    """A folder with its plan."""
-
-    experiment: Experiment
-    content_hash: str
-    planned: Mapping[tuple[str, str], Cell]  # by solver and key
-    kept: Mapping[str, pd.DataFrame]  # by kind of cell; searches have the keys of the plan
+Opened = tuple[Experiment, str, dict[tuple[str, str], Cell], dict[str, pd.DataFrame]]
+"""A folder's config, the hash of its data, planned cells by solver and key, and kept by kind."""
 
 
 @functools.cache
@@ -143,7 +134,7 @@ def opened(folder: Path) -> Opened | None:
         return None
     planned = {(cell.solver, cell.key): cell for cell in plan.cells}
     kept = {"search": keyed(run.searches, plan), "fit": run.fits}
-    return Opened(experiment, dataset.content_hash, planned, kept)
+    return experiment, dataset.content_hash, planned, kept
 
 
 def computed_again(
@@ -167,10 +158,7 @@ def computed_again(
 
 
 def difference_of(kept: pd.Series, computed: pd.Series) -> float:
-    """Return the largest difference of two cells' scores, relative to the larger one or 1.
-
-    It is infinite if only one of them has some score.
-    """
+    """Return the largest difference of two cells' scores, relative to the larger one or 1."""
     one, other = numbers_of(kept).align(numbers_of(computed))
     if (one.isna() != other.isna()).any():
         return np.inf

@@ -58,7 +58,6 @@ ADDED = ("name", "size", "level", "disturbed", "ending")  # columns that no reco
 @click.option("--unpack", is_flag=True, help="Write records of kept results.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder of the results folder.")
 def main(names: tuple[str, ...], unpack: bool, out: Path | None) -> None:
-    """Keep results folders, or unpack kept ones."""
     for name in names:
         if unpack:
             click.echo(unpacked(KEPT / name, out or Path("results")))

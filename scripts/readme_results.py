@@ -36,7 +36,6 @@ WIDTH = 104
 @click.option("--readme", default=ROOT / "README.md", type=click.Path(path_type=Path))
 @click.option("--check", is_flag=True, help="Compare only.")
 def main(readme: Path, check: bool) -> None:
-    """Write the section, or check it."""
     before = readme.read_text(encoding="utf-8")
     if not SECTION.search(before):
         raise click.ClickException(f"{readme}: has no place for results (<!-- results: begin -->)")
@@ -48,7 +47,6 @@ def main(readme: Path, check: bool) -> None:
 
 
 def section(judged: Sequence[JudgedPaper]) -> Iterator[str]:
-    """Yield the numbers of claims by verdict, and a paragraph on each paper's main claims."""
     counts = sum((Counter(one.counts) for one in judged), Counter[Outcome]())
     parts = ", ".join(outcome.counted(counts[outcome]) for outcome in Outcome if counts[outcome])
     yield textwrap.fill(

@@ -28,10 +28,7 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """The training of one model, with rows numbered over both tables, labelled ones first.
-
-    The steps are ``theta_lam / t / lam``, or the constant eta.
-    """
+    """The training of one model, with rows numbered over both tables, labelled ones first."""
 
     data: Data
     risk: Any
@@ -39,8 +36,8 @@ class Training:
     n_iterations: int
     batch_size: int
     lam: float
-    theta_lam: float = np.nan
-    eta: float = np.nan
+    theta_lam: float = np.nan  # steps are theta_lam / t / lam, or
+    eta: float = np.nan  # this constant
     in_passes: bool = False
 
     @cached_property
@@ -73,13 +70,10 @@ class Training:
 
 @dataclass(frozen=True)
 class Recorder:
-    """Wrapper of a loss that keeps its slopes, and the largest value, of every iteration.
-
-    ``start`` is what is left of the start at the drawn rows, by iteration and source.
-    """
+    """Wrapper of a loss that keeps its slopes, and the largest value, of every iteration."""
 
     loss: Any
-    start: list[list[Any]]
+    start: list[list[Any]]  # what is left of it at the drawn rows, by iteration and source
     slopes: list[list[Any]] = field(default_factory=list)
     largest: list[float] = field(default_factory=list)
 
@@ -106,13 +100,7 @@ class Moment(NamedTuple):
 def replay(run: Training, at: Sequence[int], start: Array | None = None) -> Iterator[Moment]:
     """Train, and yield both functions before the first and after every iteration.
 
-    Parameters
-    ----------
-    run : Training
-    at : sequence of int
-        Ascending iterations after which f is evaluated.
-    start : ndarray of shape (n,), optional
-        Coefficients of h_0 = f_0; by default 0.
+    f is evaluated ``at`` ascending iterations; ``start`` has the coefficients of h_0 = f_0, or 0.
     """
     T, K, drawn, f = run.n_iterations, run.K, run.rows()[1], {}
     beta = np.zeros(len(K)) if start is None else start

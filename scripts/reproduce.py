@@ -28,8 +28,7 @@ from dsgkit.experiment.status import duration
 DSG = (sys.executable, "-m", "dsgkit")
 CONFIGS = Path(__file__).parents[1] / "configs"
 
-TIMEOUT_SECONDS = 90
-"""Time limit of a cell in seconds, which ends exact methods on many rows."""
+TIMEOUT_SECONDS = 90  # of a cell, which ends exact methods on many rows
 
 FURTHER_RUNS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "reference": {
@@ -44,8 +43,7 @@ FURTHER_RUNS: Mapping[str, Mapping[str, Sequence[str]]] = {
 }
 """Configs to run with further profiles, by the given profile."""
 
-FITTING_PROFILES = ("wide", "useful")
-"""Optional profiles of configs for single claims."""
+FITTING_PROFILES = ("wide", "useful")  # optional ones of configs for single claims
 
 
 class Run(NamedTuple):
@@ -63,7 +61,6 @@ class Run(NamedTuple):
 @click.option("--jobs", default=default_jobs(), show_default=True)
 @click.option("--plan-only", is_flag=True, help="Print the plan, and run nothing.")
 def main(profile: str, out: Path, jobs: int, plan_only: bool) -> None:
-    """Plan, then run."""
     options = Options(jobs=jobs, timeout=TIMEOUT_SECONDS)
     runs = in_turn(planned(wanted(profile), out, options))
     left = sum(run.seconds for run in runs)
@@ -76,7 +73,10 @@ def main(profile: str, out: Path, jobs: int, plan_only: bool) -> None:
     failed = []
     for number, run in enumerate(runs, start=1):
         click.echo(f"\n== {number} of {len(runs)}: {run.experiment.name}", color=True)
-        code = subprocess.run(command(run, out, jobs), check=False).returncode
+        profiles = ("--profile", run.profile) if run.profile else ()
+        options_ = ("--out", out, "--jobs", jobs, "--timeout", TIMEOUT_SECONDS)
+        command = [*DSG, "run", *map(str, (run.config, "--yes", *profiles, *options_))]
+        code = subprocess.run(command, check=False).returncode
         if code < 0 or code > 128:  # stopped by a signal
             raise SystemExit(code if code > 0 else 128 - code)
         if code:
@@ -90,11 +90,9 @@ def main(profile: str, out: Path, jobs: int, plan_only: bool) -> None:
 
 def wanted(profile: str) -> Iterable[tuple[Path, str | None]]:
     """Yield every config with the profile, then the additional runs."""
-    for config in sorted(CONFIGS.glob("*.yaml")):
-        yield config, profile
+    yield from ((config, profile) for config in sorted(CONFIGS.glob("*.yaml")))
     for further, names in FURTHER_RUNS.get(profile, {}).items():
-        for name in names:
-            yield CONFIGS / f"{name}.yaml", further
+        yield from ((CONFIGS / f"{name}.yaml", further) for name in names)
     if profile in FURTHER_RUNS:
         for path in sorted(CONFIGS.glob("claims/*.yaml")):
             profiles = (None, *read_config(path).data.get("profiles", {}))
@@ -133,13 +131,6 @@ def in_turn(runs: Iterable[Run]) -> list[Run]:
         order.append(left[setting].pop())
         done[setting] += order[-1].seconds
     return order
-
-
-def command(run: Run, out: Path, jobs: int) -> list[str]:
-    """Return the command line of a run."""
-    profile = ("--profile", run.profile) if run.profile else ()
-    options = ("--out", out, "--jobs", jobs, "--timeout", TIMEOUT_SECONDS)
-    return [*DSG, "run", *map(str, (run.config, "--yes", *profile, *options))]
 
 
 if __name__ == "__main__":

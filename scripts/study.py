@@ -20,7 +20,10 @@ Result = tuple[dict[str, Any], list[str]]  # the numbers of a study, and what th
 
 
 def study(run: Callable[..., Result]) -> click.Command:
-    """Return a command that writes numbers to a file, and exits with code 1 if any are missed."""
+    """Return a command that writes numbers to a file, and exits with code 1 if any are missed.
+
+    It is the last name in its script, and runs if that is run.
+    """
 
     @click.command(help=run.__globals__["__doc__"])
     @click.option(
@@ -47,6 +50,8 @@ def study(run: Callable[..., Result]) -> click.Command:
             click.echo(f"missed: {'; '.join(missed)}", err=True)
             sys.exit(1)
 
+    if run.__module__ == "__main__":
+        command()
     return command
 
 

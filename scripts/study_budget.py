@@ -81,7 +81,6 @@ def fits(dataset: str, budgets: Sequence[int], seeds: int) -> Iterator[dict[str,
 @click.option("--budget", "budgets", multiple=True, type=int, default=BUDGETS, show_default=True)
 @click.option("--seeds", default=3, show_default=True)
 def main(datasets: tuple[str, ...], budgets: tuple[int, ...], seeds: int) -> Result:
-    """Print the means over the seeds, and those over the datasets."""
     rows = [row for name in datasets or DATASETS for row in fits(name, budgets, seeds)]
     means = pd.DataFrame(rows).groupby(["dataset", *METHOD], sort=False)[INDICES].mean()
     overall = means.groupby(level=METHOD, sort=False).mean()
@@ -90,7 +89,3 @@ def main(datasets: tuple[str, ...], budgets: tuple[int, ...], seeds: int) -> Res
         show(f"{name} over {seeds} seeds; of the grid, the fit with the highest NMI", table)
     records = {name: table.to_dict("records") for name, table in numbers.items()}
     return records, []
-
-
-if __name__ == "__main__":
-    main()

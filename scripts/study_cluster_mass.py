@@ -41,7 +41,6 @@ MAX_SHARE_GAP = 0.1  # between PNN and no budget
 
 
 def machine(strategy: Any, gamma: float, C: float, budget: int, steps: int, seed: int) -> SGDLMOC:
-    """Return a machine that is trained for a number of steps."""
     drawn: dict[str, Any] = {"tol": 0.0, "max_iter": steps, "random_state": seed}
     if strategy == "none":
         return SGDLMOC(gamma, C, **drawn)
@@ -117,7 +116,6 @@ def minimum(K: Array, C: float) -> float:
 @click.option("--seeds", default=5, show_default=True)
 @click.option("--most", default=LENGTHS[-1], show_default=True, help="Largest number of steps.")
 def main(dataset: str, budget: int, seeds: int, most: int) -> Result:
-    """Print what is measured after growing numbers of steps."""
     X = minmax_scale(load_dataset(DATASETS[dataset]).X[:].astype(float))
     lengths = [n for n in LENGTHS if n <= most]
     K = rbf_kernel(X, gamma=GAMMA)
@@ -150,7 +148,3 @@ def main(dataset: str, budget: int, seeds: int, most: int) -> Result:
     if abs(last["pnn"] - last["none"]) > MAX_SHARE_GAP:
         missed.append("PNN is not as without a budget")
     return numbers, missed
-
-
-if __name__ == "__main__":
-    main()

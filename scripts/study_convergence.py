@@ -89,7 +89,6 @@ def errors_of(run: Training, exact: Array, lengths: list[int]) -> list[list[floa
 @click.option("--most", default=4096, show_default=True, type=click.IntRange(128, LENGTHS[-1]))
 @click.option("--ordinal", is_flag=True, help="Study QS3ORAO.")
 def main(seeds: int, theta_lam: float, most: int, ordinal: bool) -> Result:
-    """Print the errors and their slopes."""
     lengths = [t for t in LENGTHS if t <= most]
     X, y = synthetic_rows(4 if ordinal else 2)
     exact = minimiser(X, y, LAM)
@@ -103,7 +102,3 @@ def main(seeds: int, theta_lam: float, most: int, ordinal: bool) -> Result:
     missed = [f"slope of {name}" for name, s in slopes.items() if not abs(s + 1) <= TOLERANCE]
     numbers: dict[str, Any] = {"iterations": lengths, **errors, "slopes": slopes}
     return numbers, missed
-
-
-if __name__ == "__main__":
-    main()

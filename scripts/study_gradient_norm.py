@@ -33,6 +33,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import click
@@ -72,16 +73,12 @@ def two_moons(n: int, seed: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]
     return (X + 0.15 * rng.normal(size=X.shape)).astype(np.float32), upper
 
 
-def features(seed: int) -> FourierFeatures:
-    return FourierFeatures("gaussian", SIGMA, N_FREQUENCIES, seed)
-
-
 def s3vm_training(T: int, seed: int) -> Training:
-    """Return a training of TSGS3VM by the steps of its theorems."""
     X, positive = two_moons(N_LABELED + N_UNLABELED, seed)
     data = Data(X[:N_LABELED], np.where(positive[:N_LABELED], 0, 1), X[N_LABELED:])
+    features = FourierFeatures("gaussian", SIGMA, N_FREQUENCIES, seed)
     risk = Margin(C, C_UNLABELED)
-    return Training(data, risk, features(seed), T, BATCH, lam=1.0, eta=THETA / T**0.75)
+    return Training(data, risk, features, T, BATCH, lam=1.0, eta=THETA / T**0.75)
 
 
 def su_training(correction: str, at: str, T: int, seed: int) -> Training:
@@ -94,19 +91,16 @@ def su_training(correction: str, at: str, T: int, seed: int) -> Training:
     points = [*upper[: 2 * n_upper], *lower[: 2 * (N_PAIRS - n_upper)]]
     others = [*upper[-n_positive:], *lower[n_positive - N_UNLABELED :]]
     data = Data(X[points], np.zeros(len(points), np.int64), X[others], n_sources=1)
-    window = {"batch": 1.0, "sample": N_UNLABELED / BATCH, "all_rows": np.inf}[
-        at
-    ]  # as `TSGSU.risk`
-    risk, eta = SimilarUnlabeled(PRIOR, correction, window=window), THETA / T**0.5
-    return Training(data, risk, features(seed), T, BATCH, lam=LAM, eta=eta, in_passes=True)
+    windows = {"batch": 1.0, "sample": N_UNLABELED / BATCH, "all_rows": np.inf}  # as `TSGSU.risk`
+    risk, eta = SimilarUnlabeled(PRIOR, correction, window=windows[at]), THETA / T**0.5
+    features = FourierFeatures("gaussian", SIGMA, N_FREQUENCIES, seed)
+    return Training(data, risk, features, T, BATCH, lam=LAM, eta=eta, in_passes=True)
 
 
 def lemma_bound(largest: float) -> float:
-    """Return the bound of ``(f_T - h_T)^2`` in Lemma 1 of TSGSU.
-
-    ``largest`` bounds the values, and so the derivatives ``|z - t|/2`` of the loss. The kernel, the
-    products of a feature and the slopes of the correction are at most 1.
-    """
+    """Return the bound of ``(f_T - h_T)^2`` in Lemma 1 of TSGSU, for values up to ``largest``."""
+    # the derivatives of the loss are |z - t|/2; the kernel, the products of a feature and the
+    # slopes of the correction are at most 1
     scale = (2 * similar_share(PRIOR) + 1) / (2 * PRIOR - 1)
     return float((scale * (largest + 1) / 2 * 2 * THETA) ** 2)
 
@@ -121,7 +115,6 @@ def gradient(run: Training, pools: list[Rows], beta: Array, h: Array) -> Array:
 
 
 def objective(run: Training, pools: list[Rows], beta: Array, h: Array) -> float:
-    """Return the objective at h."""
     (loss,) = run.problem.loss.value([h[pool][:, None] for pool in pools])
     return float(run.lam / 2 * (beta @ h) + loss)
 
@@ -205,22 +198,15 @@ def followed(run: Training, start: str) -> dict[str, float]:
 @click.option("--most", default=4096, show_default=True, type=click.IntRange(64, LENGTHS[-1]))
 @click.option("--starts", "from_far", is_flag=True, help="Start TSGS3VM from distant functions.")
 def main(kind: str, correction: str, at: str, seeds: int, most: int, from_far: bool) -> Result:
-    """Print the bounded quantities for runs of growing length."""
     if from_far and kind != "s3vm":
         raise click.UsageError("--starts is for --objective s3vm")
     lengths, rates = [T for T in LENGTHS if most >= T], RATES[kind]
+    train = s3vm_training if kind == "s3vm" else partial(su_training, correction, at)
     by_start: dict[str, dict[str, Array]] = {}
     for start in STARTS if from_far else STARTS[:1]:
-        runs = (
-            s3vm_training(T, s) if kind == "s3vm" else su_training(correction, at, T, s)
-            for s in range(seeds)
-            for T in lengths
-        )
-        found = [followed(run, start) for run in runs]
-        by_start[start] = {
-            name: np.array([of[name] for of in found]).reshape(seeds, len(lengths))
-            for name in found[0]
-        }
+        found = [followed(train(T, s), start) for s in range(seeds) for T in lengths]
+        shape = seeds, len(lengths)
+        by_start[start] = {name: np.reshape([of[name] for of in found], shape) for name in found[0]}
     slopes, missed = {}, []
     for start, of in by_start.items():
         means = {name: values.mean(axis=0) for name, values in of.items()}
@@ -241,7 +227,3 @@ def main(kind: str, correction: str, at: str, seeds: int, most: int, from_far: b
         ends = {start: of["objectives"][:, -1] for start, of in by_start.items()}
         numbers["excess"] = {start: max(end / ends["zero"] - 1) for start, end in ends.items()}
     return numbers, missed
-
-
-if __name__ == "__main__":
-    main()

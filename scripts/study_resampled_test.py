@@ -84,7 +84,6 @@ def rows_of(problem: str, n_rows: int, n_labeled: int, datasets: int) -> Iterato
 @study
 @click.option("--datasets", default=300, show_default=True, help="Datasets of each size.")
 def main(datasets: int) -> Result:
-    """Print what the tests find, and which of them has power."""
     cases = [(problem, *size, datasets) for problem in PROBLEMS for size in SIZES]
     rows = pd.DataFrame([row for case in cases for row in rows_of(*case)])
     show(f"shares of {datasets} datasets", rows)
@@ -95,7 +94,3 @@ def main(datasets: int) -> Result:
     too_many = worst.loc["bounded", "false_positives"].max() > MOST_FALSE
     numbers = {"datasets": datasets, **rows.to_dict("list")}
     return numbers, ["false positives, bounded"] if too_many else []
-
-
-if __name__ == "__main__":
-    main()

@@ -82,7 +82,6 @@ def left_side(loss: str, f: Array, positive: NDArray[np.bool_], u: Array) -> flo
 
 
 def measured(loss: str, f: Array, positive: NDArray[np.bool_], draws: int) -> dict[str, float]:
-    """Return the risk and the differences of a case."""
     rng, n = np.random.default_rng(1), len(f)
     risk = LOSSES[loss][0](f[positive], f[~positive])
     off = np.empty(draws)
@@ -126,11 +125,6 @@ def compared(datasets: tuple[str, ...], draws: int) -> Result:
 @click.option("--ordinal", multiple=True, default=("sgemm", "abalone"))
 @click.option("--draws", default=4000, show_default=True, type=click.IntRange(min=2))
 def main(binary: tuple[str, ...], ordinal: tuple[str, ...], draws: int) -> Result:
-    """Print a row per function and cut."""
     of_two, missed = compared(binary, draws)
     ordered, more = compared(ordinal, draws)
     return {"binary": of_two, "ordinal": ordered}, missed + more
-
-
-if __name__ == "__main__":
-    main()

@@ -35,23 +35,13 @@ LOSS_TOLERANCE = 1e-9  # relative difference up to which two losses are equal
 
 
 def minimisers(values: Array, above: NDArray[np.bool_]) -> tuple[float, float]:
-    """Return the ends of the interval of minimisers of a cut's hinge loss.
-
-    The loss is convex and piecewise linear, with knots at ``f - 1`` of rows above and ``f + 1`` of
-    rows below: its minimisers lie between the first and the last knot with the least loss.
-    """
+    """Return the ends of the interval of minimisers of a cut's hinge loss."""
+    # convex and piecewise linear: they lie between the first and last knot with the least loss
     sign = np.where(above, 1.0, -1.0)
     points = np.sort(values - sign)
     loss = np.maximum(0, 1 - sign * (values - points[:, None])).sum(axis=1)
     least = points[loss <= loss.min() * (1 + LOSS_TOLERANCE)]
     return float(least[0]), float(least[-1])
-
-
-def widths_of(model: Any, X: Any, y: NDArray) -> list[float]:
-    """Return the width of the interval of minimisers for every cut."""
-    values = model.score_samples(X[:]).astype(np.float64)
-    ends = [minimisers(values, y > cut) for cut in model.classes_[:-1]]
-    return [high - low for low, high in ends]
 
 
 def scores_of(name: str, trials: int) -> Iterator[dict[str, Any]]:
@@ -67,7 +57,9 @@ def scores_of(name: str, trials: int) -> Iterator[dict[str, Any]]:
             row: dict[str, Any] = {"dataset": name, "rule": rule}
             row |= trial.judge(model, at, Clock()).scores
             if rule == "hinge":
-                row["widths"] = widths_of(model, training["X"], training["y"])
+                values = model.score_samples(training["X"][:]).astype(np.float64)
+                ends = [minimisers(values, training["y"] > cut) for cut in model.classes_[:-1]]
+                row["widths"] = [high - low for low, high in ends]
                 row["gaps"] = np.diff(model.thresholds_).tolist()
             yield row
         constant = ConstantMedian().fit(**training)
@@ -78,7 +70,6 @@ def scores_of(name: str, trials: int) -> Iterator[dict[str, Any]]:
 @click.argument("datasets", nargs=-1, default=("sgemm", "abalone", "lev"))
 @click.option("--trials", default=3, show_default=True)
 def main(datasets: tuple[str, ...], trials: int) -> Result:
-    """Print the means over the trials."""
     rows = pd.DataFrame([row for name in datasets for row in scores_of(name, trials)])
     means = rows.groupby(["dataset", "rule"], sort=False)[COLUMNS].mean()
     show(f"means over {trials} trials", means.reset_index())
@@ -89,7 +80,3 @@ def main(datasets: tuple[str, ...], trials: int) -> Result:
         numbers["hinge"][name] = of
         click.echo(f"{name} of the hinge's thresholds: {of.min():.3g} to {of.max():.3g}")
     return numbers, []
-
-
-if __name__ == "__main__":
-    main()

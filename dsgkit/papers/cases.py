@@ -14,8 +14,9 @@ import pandas as pd
 from dsgkit.experiment.plan import SEARCHING_PREFIX
 from dsgkit.experiment.runs import Run
 from dsgkit.linalg import Array
+from dsgkit.report.frame import is_trivial
 from dsgkit.report.numbers import LARGEST, counted
-from dsgkit.tasks.measures import TIME, TRIVIAL, Measure
+from dsgkit.tasks.measures import TIME, Measure
 
 MARGIN, MAE_MARGIN = 0.01, 0.05
 """The smallest differences that matter: of AUC, accuracy or error, and of a mean absolute error."""
@@ -28,12 +29,9 @@ TIMED = ("faster", "crosses")  # tests in which a stopped trial counts with its 
 
 
 class Case:
-    """The fits of a run that have ended, as arrays with a row per size at which a fit holds.
+    """The fits of a run that have ended, as arrays with a row per size at which a fit holds."""
 
-    ``name`` is that of the dataset, or of the config if the claim names one.
-    """
-
-    def __init__(self, name: str, run: Run) -> None:
+    def __init__(self, name: str, run: Run) -> None:  # of the dataset, or of a claim's config
         self.name, self.run, self._columns = name, run, dict[str, Array]()
         self.fits = fits = run.sized[run.sized["status"] != ""].reset_index(drop=True)
         self.places = fits.groupby(["solver", "size"]).indices
@@ -66,7 +64,6 @@ class Case:
         return rows[~np.array(at, bool)]
 
     def finished(self, key: str, size: int) -> Array:
-        """Return the rows of a solver's finished fits at one size."""
         rows = self.rows(key, size)
         return rows[self.endings[rows] == "ok"]
 
@@ -85,16 +82,11 @@ class Case:
         column = self.run.column(measure) if measure else f"diagnostics.{name}"
         return np.where(self.endings[rows] == "ok", self.numbers(column)[rows], np.nan)
 
-    def is_trivial(self, key: str) -> bool:
-        """Return whether a solver predicts the same for every row."""
-        spec = self.run.solvers.get(key)
-        return spec is not None and spec.kind in TRIVIAL
-
     def constant(self, name: str, size: int) -> float:
         """Return the value of a measure by the best constant prediction; NaN if unknown."""
         if name.startswith("balanced_"):
             return 0.5
-        keys = [key for key in self.run.names if name == "error" or self.is_trivial(key)]
+        keys = [key for key in self.run.names if name == "error" or is_trivial(self.run, key)]
         rows = np.concatenate([np.empty(0, int), *(self.rows(key, size) for key in keys)])
         if name == "error":
             share = self.numbers("scores.positive_true")[rows]
@@ -150,10 +142,7 @@ class Sample:
 
 
 def sample(case: Case, key: str, size: int, c: Any) -> Sample:
-    """Return the values of a solver's trials that a criterion judges, limits of stopped ones first.
-
-    Of times, only those of undisturbed trials count.
-    """
+    """Return the values of a solver's trials that count, limits of stopped ones first."""
     rows = case.rows(key, size, c.leave_out)
     values, limits, trials = case.values(c.measure, rows), case.limits[rows], case.trials[rows]
     known = ~np.isnan(values)
@@ -180,7 +169,7 @@ def learns(case: Case, samples: Sequence[Sample], name: str) -> bool:
     prediction, unless it is compared with that.
     """
     measure = case.measure(name)
-    if measure is None or measure.unit or any(case.is_trivial(one.key) for one in samples):
+    if measure is None or measure.unit or any(is_trivial(case.run, one.key) for one in samples):
         return True
     side = -1 if measure.better == "lower" else 1
     constant = case.constant(name, samples[0].size)

@@ -21,16 +21,12 @@ from dsgkit.tasks.measures import Measure
 
 
 class Panel(Spec):
-    """A panel of a figure, or a row of a table: its title as printed, and its dataset.
-
-    A dataset without results has a ``stand_in``; without a dataset, the paper does not name it.
-    ``config`` is that of the results if it is not the paper's usual one.
-    """
+    """A panel of a figure, or a row of a table: its title as printed, and its dataset."""
 
     title: Text
-    dataset: Text | None = None
-    stand_in: Text | None = None
-    config: Text | None = None
+    dataset: Text | None = None  # None if the paper does not name it
+    stand_in: Text | None = None  # for a dataset without results
+    config: Text | None = None  # of the results, if it is not the paper's usual one
 
 
 class Growth(Spec):
@@ -137,11 +133,9 @@ class Printed:
         raise self.error(f"no results of its datasets; it shows those of {which}")
 
     def error(self, why: str) -> ResultsError:
-        """Return the error of a figure without results."""
         return ResultsError(f"{self.paper.key}/{self.shown.number}: {why}")
 
     def caption(self, *sentences: str) -> str:
-        """Return the caption of some sentences after the title."""
         heading = f"{self.paper.key}, {self.shown.name}: {self.shown.title}."
         return " ".join(filter(None, [heading, *sentences]))
 
@@ -173,7 +167,6 @@ def fill(
     profiles: Sequence[str] = (),
     width: float | None = None,
 ) -> Printed:
-    """Return a figure with its results."""
     profiles = profiles or paper.profiles.protocol
     usual = [*profiles[: profiles.index("") + 1]] if "" in profiles else ["", profiles[0]]
     runs: dict[str, Run] = {}

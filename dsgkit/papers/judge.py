@@ -124,15 +124,11 @@ CLEAREST_FIRST = Outcome.FAILS, Outcome.HARDLY, Outcome.UNDECIDED
 
 
 def untestable(*reasons: str) -> Verdict:
-    """Return the verdict on a claim without enough evidence."""
     return Verdict(Outcome.UNTESTABLE, remarks=tuple(dict.fromkeys(filter(None, reasons))))
 
 
 def on_scale(yes: float, no: float, n: int, *, opposed: bool = False) -> Outcome:
-    """Return the verdict of n points, of which some say yes or no, and the others cannot tell.
-
-    ``opposed`` says that the test over datasets shows the opposite of the claim.
-    """
+    """Return the verdict of n points, of which some say yes or no, and the others cannot tell."""
     if 10 * yes >= 8 * n > 0:
         return Outcome.HOLDS
     if 2 * yes >= n > 0:
@@ -181,6 +177,7 @@ def judged(points: Sequence[Point], claimed: int) -> Verdict:
     told = [point for point in tested if point.learnt]
     yes, no = sum(point.yes for point in told), sum(point.no for point in told)
     over = over_datasets(told)
+    # whether the test over datasets shows the opposite of the claim
     opposed = over is not None and over.p < LEVEL and over.worse
     outcome = on_scale(yes, no, len(told), opposed=opposed)
     in_all = sum(point.yes for point in tested), len(tested)
@@ -266,7 +263,11 @@ def read_kept(paths: Sequence[Path], names: Container[str] | None = None) -> Kep
         runs[name] = run
     for path, folders in inside.items():
         parent = path.parent if folders == [path] else path
-        studies |= {file.stem: _numbers(file) for file in sorted((parent / STUDIES).glob("*.json"))}
+        for file in sorted((parent / STUDIES).glob("*.json")):
+            try:
+                studies[file.stem] = json.loads(file.read_text(encoding="utf-8"))["numbers"]
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                raise ResultsError(f"{file}: is not what a study writes with --json") from error
     return Kept(runs, studies)
 
 
@@ -283,13 +284,6 @@ def results_folders(path: Path, names: Container[str] | None) -> list[Path]:
     if not folders:
         raise ResultsError(f"{path}: neither a results folder nor one of folders with records")
     return folders
-
-
-def _numbers(file: Path) -> Any:
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))["numbers"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ResultsError(f"{file}: is not what a study writes with --json") from error
 
 
 # --- judging
@@ -350,9 +344,12 @@ class JudgedPaper:
         counts = Counter(one.verdict.outcome for one in self.those(own=False))
         return {outcome: counts[outcome] for outcome in Outcome}
 
+    @property
+    def counted(self) -> str:
+        return ", ".join(outcome.counted(n) for outcome, n in self.counts.items() if n)
+
 
 def judge(papers: Iterable[Paper], kept: Kept) -> list[JudgedPaper]:
-    """Judge every claim of some papers."""
     judged_papers = []
     for paper in tracked([*papers], "judging claims"):
         claims = [

@@ -40,7 +40,6 @@ READING = (
     "is p < 0.05 over draws of the labelled rows (or pairs), on these rows: it says nothing about "
     "other rows or datasets. Tests *over datasets* take each as one observation."
 )
-CHECKS = "Checks of our own, which the paper does not claim"
 
 
 def write_pages(papers: Sequence[JudgedPaper], kept: Kept, folder: Path) -> list[Path]:
@@ -76,8 +75,7 @@ def _index(papers: Sequence[JudgedPaper]) -> Iterator[str]:
 
 def _summary(judged: JudgedPaper, page: str = "") -> Iterator[str]:
     """Yield the numbers of claims by verdict, and the main claims with theirs."""
-    counts = (outcome.counted(n) for outcome, n in judged.counts.items() if n)
-    yield f"{len(judged.those(own=False))} claims: {', '.join(counts)}.\n"
+    yield f"{len(judged.those(own=False))} claims: {judged.counted}.\n"
     claims = {one.claim.id: one for one in judged.claims}
     for name, sentence in judged.paper.headlines.items():
         yield f"- [{sentence}]({page}#{name}) {_verdicts(claims[name])}"
@@ -94,29 +92,28 @@ def _verdicts(claim: JudgedClaim) -> str:
 
 
 def _page(judged: JudgedPaper, kept: Kept, folder: Path) -> Iterator[str]:
-    """Yield the parts of a paper's page."""
     paper = judged.paper
     yield f"[All papers](README.md)\n\n# {paper.title}\n\n{paper.citation}\n"
     yield from _summary(judged)
-    trials = (
-        f"A comparison needs {MIN_TRIALS} finished trials of each method, unless stated otherwise."
-    )
-    yield f"\n## Claims\n\n{READING} {trials}"
+    trials = f"A comparison needs {MIN_TRIALS} finished trials of each method"
+    yield f"\n## Claims\n\n{READING} {trials}, unless stated otherwise."
     for claim in judged.those(own=False):
         yield from _claim(claim)
     if checks := judged.those(own=True):
-        yield f"\n## {CHECKS}"
+        yield "\n## Checks of our own, which the paper does not claim"
         for claim in checks:
             yield from _claim(claim)
     yield "\n## Figures and tables of the paper, as they come out here"
     yield from _printed(paper, kept, folder)
     yield from _runs(paper, kept)
-    yield from _errata(paper)
+    yield "\n## Errata\n\n| Place | Printed | Right, or open | Shown by |\n|---|---|---|---|"
+    for one in paper.errata:
+        texts = (one.place, one.printed, one.right, one.shown_by or "the paper itself")
+        yield f"| {' | '.join(map(escape_markdown, texts))} |"
     yield from _left_out(paper)
 
 
 def _claim(one: JudgedClaim) -> Iterator[str]:
-    """Yield a claim with its verdicts, why it does not hold, and its evidence."""
     yield f'\n<a id="{one.claim.id}"></a>\n\n**{one.claim.id}**: {_verdicts(one)}'
     yield from (f"\n{text}" for text in about(one))
     yield "\n<details><summary>Evidence</summary>\n"
@@ -164,14 +161,6 @@ def _runs(paper: Paper, kept: Kept) -> Iterator[str]:
         yield "<details><summary>Cells without a result, by cause</summary>\n"
         yield from causes
         yield "\n</details>"
-
-
-def _errata(paper: Paper) -> Iterator[str]:
-    """Yield what is wrong or open in the paper, as a table of texts."""
-    yield "\n## Errata\n\n| Place | Printed | Right, or open | Shown by |\n|---|---|---|---|"
-    for one in paper.errata:
-        texts = (one.place, one.printed, one.right, one.shown_by or "the paper itself")
-        yield f"| {' | '.join(map(escape_markdown, texts))} |"
 
 
 def _left_out(paper: Paper) -> Iterator[str]:

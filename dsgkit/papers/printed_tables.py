@@ -14,10 +14,9 @@ from dsgkit.papers.schema import criterion
 from dsgkit.papers.tests import WIDEST_INTERVAL, grows
 from dsgkit.published import rows_of
 from dsgkit.report.formats import Cell, Layout, Table
-from dsgkit.report.frame import Entry, entries, settings, sizes_with
+from dsgkit.report.frame import entries, settings, sizes_with
 from dsgkit.report.measure_tables import best_means, column_title, entry_cells, notes, statistic
 from dsgkit.report.numbers import NO_VALUE, counted, percents, short_count
-from dsgkit.tasks.measures import Measure, PublishedFigure
 
 Slope = tuple[str, float, float, float, str]  # where, with its interval, and by which sizes
 MEASURED = ["dataset", "solver", "size", "value", "std", "trials", "status", "published", "remark"]
@@ -30,27 +29,28 @@ def measure_table(of: Printed) -> Table:
     rows, found, data = [], [], []
     flags: dict[str, list[str]] = {}
     for panel in of.shown.panels:
-        run, title = of.runs.get(panel.title), panel.title
-        row: dict[str, Entry] = {}
-        known: Sequence[PublishedFigure] = ()
-        if run:
-            size = at_most(sorted(sizes_with(run, measure)) or [0], of.shown.size)
-            row = {one.solver: one for one in entries(run, measure) if one.size == size}
-            found.append((run, [*row.values()]))
-            at = f", {short_count(size)}" if of.shown.size and run.axis else ""
-            title = run.title + at
-            known = run.task.published.figures if run.task.published else ()
+        if (run := of.runs.get(panel.title)) is None:
+            rows.append([Cell(panel.title), *[Cell(NO_VALUE)] * len(names)])
+            continue
+        size = at_most(sorted(sizes_with(run, measure)) or [0], of.shown.size)
+        title = run.title + (f", {short_count(size)}" if of.shown.size and run.axis else "")
+        row = {one.solver: one for one in entries(run, measure) if one.size == size}
+        found.append((run, [*row.values()]))
+        known = run.task.published.figures if run.task.published else ()
         values = {one.solver: one for one in known if one.measure == measure.name}
         cells = entry_cells(measure, [row.get(key) for key in names])
         for i, (key, name) in enumerate(names.items()):
-            entry, value = row.get(key), values.get(key)
-            if value:
-                cells[i] = _with_published(measure, cells[i], value)
+            printed: tuple[float | None, str] = (None, "")
+            if value := values.get(key):
+                printed = value.value, value.flag
+                text = (
+                    f"{percents(measure, value.value):.{value.decimals}f}{'!' * bool(value.flag)}"
+                )
+                cells[i] = replace(cells[i], note=f"{cells[i].note} ({text})".strip())
                 if value.flag:
                     flags.setdefault(f"{name}: {value.flag}", []).append(title)
-            if entry:
-                numbers = entry.size, entry.centre, entry.std, len(entry.values), entry.ending
-                printed = (value.value, value.flag) if value else (None, "")
+            if one := row.get(key):
+                numbers = one.size, one.centre, one.std, len(one.values), one.ending
                 data.append((title, name, *numbers, *printed))
         rows.append([Cell(title), *cells])
     runs = [*of.runs.values()]
@@ -70,11 +70,6 @@ def measure_table(of: Printed) -> Table:
         about=f"{setting}." if setting else "",
     )
     return Table(of.shown.file_name, [layout], pd.DataFrame(data, columns=MEASURED))
-
-
-def _with_published(measure: Measure, cell: Cell, value: PublishedFigure) -> Cell:
-    text = f"{percents(measure, value.value):.{value.decimals}f}{'!' if value.flag else ''}"
-    return replace(cell, note=f"{cell.note} ({text})".strip())
 
 
 def complexity_table(of: Printed) -> Table:
@@ -150,16 +145,14 @@ def dataset_table(of: Printed) -> Table:
             "features": run.data.get("n_features") if run else None,
             "classes_published": row.get("classes"),
         }
-        rows.append([Cell(title, link=info.homepage), *map(_count, sizes.values())])
+        counts = (int(n) if n else None for n in sizes.values())
+        cells = (Cell(NO_VALUE if n is None else f"{n:,}", value=n) for n in counts)
+        rows.append([Cell(title, link=info.homepage), *cells])
         data.append({"dataset": info.name, "title": title, **sizes, "address": info.homepage})
     header = ["Dataset", "Rows published", "Rows here", "Features published", "Features here"]
     layout = Layout(of.caption(), [*header, "Classes published"], rows, of.shown.notes)
     layout = layout.with_columns([True, *layout.numeric_columns[1:]])
     return Table(of.shown.file_name, [layout], pd.DataFrame(data))
-
-
-def _count(value: str | int | None) -> Cell:
-    return Cell(f"{int(value):,}", value=int(value)) if value else Cell(NO_VALUE)
 
 
 def stated_table(of: Printed) -> Table:

@@ -75,22 +75,16 @@ Side = Annotated[  # one solver, several judged one by one, or the best of sever
 
 
 class Criterion(Spec):
-    """What all criteria state: for which settings and on which datasets they are tested.
-
-    Datasets are by default all of the paper's file; ``configs`` are made for a claim, and
-    ``trials`` must be finished for a comparison. The number of points that must support a
-    claim follows from one scale (`dsgkit.papers.judge.on_scale`).
-    """
+    """What all criteria state: for which settings and on which datasets they are tested."""
 
     test: str
     by: Literal["protocol", "useful"]
-    datasets: list[Text] | None = None
-    configs: list[Text] | None = None
-    trials: Annotated[int, Field(ge=2)] = MIN_TRIALS
+    datasets: list[Text] | None = None  # by default all of the paper's file
+    configs: list[Text] | None = None  # made for a claim
+    trials: Annotated[int, Field(ge=2)] = MIN_TRIALS  # that must be finished for a comparison
 
     @property
     def on_results(self) -> bool:
-        """Whether it needs results of runs."""
         return self.test not in ("identity", "rate", "published")
 
 
@@ -163,29 +157,22 @@ def criterion(data: dict[str, Any]) -> Any:
 
 
 class Datasets(Spec):
-    """The datasets of a paper by the names of their configs without the suffix.
-
-    Claims are judged on its ``own`` and on others, ``stand_in``, each with a description.
-    """
+    """The datasets of a paper by the names of their configs without the suffix."""
 
     own: list[Text] = Field(default_factory=list)
-    stand_in: dict[str, Text] = Field(default_factory=dict)
+    stand_in: dict[str, Text] = Field(default_factory=dict)  # others, with descriptions
     absent: list[Text] = Field(default_factory=list)
 
     @property
     def judged(self) -> list[str]:
-        """The datasets on which claims are judged."""
         return [*self.own, *self.stand_in]
 
 
 class Profiles(Spec):
-    """Profiles of judged results: the first one with results counts; ``""`` is no profile.
+    """Profiles of judged results: the first one with results counts; ``""`` is no profile."""
 
-    ``protocol`` are the paper's own settings, ``useful`` those that fit the problems.
-    """
-
-    protocol: list[str]
-    useful: list[str] = Field(default_factory=list)
+    protocol: list[str]  # the paper's own settings
+    useful: list[str] = Field(default_factory=list)  # those that fit the problems
 
 
 class WhyNot(Spec):
@@ -196,20 +183,16 @@ class WhyNot(Spec):
 
 
 class Claim(Spec):
-    """A claim of a paper in our words, its place there, and the criteria, which must all hold.
-
-    ``reason`` says why it is judged by these. A check of our ``own``, which the paper does not
-    claim, stands apart from the claims. Without criteria, ``untestable`` says why.
-    """
+    """A claim of a paper in our words, its place there, and the criteria, which must all hold."""
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9]+-[0-9]{2}$")]
     claim: Text
     place: Text
     kind: Literal["accuracy", "speed", "memory", "convergence", "robustness", "ranking", "theory"]
-    own: bool = False
-    reason: Text | None = None
+    own: bool = False  # a check of ours, which the paper does not claim
+    reason: Text | None = None  # why it is judged by these criteria
     judged: list[Judgement] = Field(default_factory=list)
-    untestable: Text | None = None
+    untestable: Text | None = None  # why there are no criteria
     why_not: WhyNot | None = None
 
     @model_validator(mode="after")
@@ -220,32 +203,25 @@ class Claim(Spec):
 
 
 class Erratum(Spec):
-    """What is printed at a place of a paper, what is right or open, and what shows it.
-
-    That is a test, ``path::name``, a kept study, or a claim; None if the paper contradicts itself.
-    """
+    """What is printed at a place of a paper, what is right or open, and what shows it."""
 
     place: Text
     printed: Text
     right: Text
-    shown_by: Text | None = None
+    shown_by: Text | None = None  # a test `path::name`, a study or a claim; None: the paper itself
 
 
 class Paper(Spec):
-    """The claims of one paper, and its errata.
+    """The claims of one paper, and its errata."""
 
-    ``number`` is its position among the papers, ``suffix`` the end of the names of its configs,
-    ``<dataset>_<suffix>.yaml``, and ``headlines`` the ids of its main claims, with short texts.
-    """
-
-    number: Count
+    number: Count  # position among the papers
     key: Text
     title: Text
     citation: Text
     task: Annotated[str, one_of(TASKS)]
-    suffix: Text
+    suffix: Text  # of the names of its configs, <dataset>_<suffix>.yaml
     notes: list[Text] = Field(default_factory=list)
-    headlines: dict[str, Text] = Field(default_factory=dict)
+    headlines: dict[str, Text] = Field(default_factory=dict)  # main claims by id, in short texts
     profiles: Profiles
     datasets: Datasets
     claims: Annotated[list[Claim], Field(min_length=1)]
@@ -263,7 +239,6 @@ class Paper(Spec):
 
 @cache
 def papers() -> tuple[Paper, ...]:
-    """Return the claims of all papers, in their order."""
     folder = Path(str(files("dsgkit.published")))
     # skip other files of a paper, such as <key>_figures.yaml
     paths = [path for path in sorted(folder.glob("*.yaml")) if "_" not in path.stem]

@@ -85,15 +85,13 @@ def chosen_sizes(sizes: Any, there: Sequence[int]) -> list[int]:
 
 
 def common_sizes(case: Case, needed: Sequence[Contender], c: Any) -> list[int]:
-    """Return the sizes to judge, at which every contender has enough trials.
-
-    Of the best of several, those without enough trials at any size are not waited for.
-    """
+    """Return the sizes to judge, at which every contender has enough trials."""
     common = {*case.sizes}
     for keys in needed:
         enough = [
             {n for n in case.sizes if len(sample(case, key, n, c)) >= c.trials} for key in keys
         ]
+        # of the best of several, those without enough trials at any size are not waited for
         common = common.intersection(*([*filter(None, enough)] or [set()]))
     return chosen_sizes(c.sizes, sorted(common))
 
@@ -231,13 +229,10 @@ def gained(case: Case, a: Sample, b: Sample, c: Any) -> Fields:
 
 
 def as_good(case: Case, a: Sample, b: Sample, c: Any) -> Fields:
-    """Test that a is at least as good as b; for ``best_of``, a tie counts half.
-
-    Values are rounded as in tables, so that those that print alike are equal.
-    """
+    """Test that a is at least as good as b; for ``best_of``, a tie counts half."""
     measure = case.measure(c.measure)
     x, y = centre(case, a, c), centre(case, b, c)
-    if measure is not None and not measure.unit:
+    if measure is not None and not measure.unit:  # what prints alike in tables is equal
         x, y = (round(one, measure.digits + 2 * measure.percent) for one in (x, y))
     tie = 0.5 if c.test == "best_of" else 1.0
     return numbers("difference", x - y, x, y, tie if x == y else sign(case, c) * (x - y) > 0)
@@ -360,7 +355,6 @@ def grows(c: Any, cases: Sequence[Case], studies: Studies | None = None) -> list
 
 
 def growth(case: Case, keys: Contender, c: Any) -> Point:
-    """Return the point of the slope of one series."""
     plain = c.model_copy(update={"leave_out": {}})
     groups: dict[float, Array] = {}
     for key in keys:
@@ -507,12 +501,10 @@ TESTS: dict[str, Callable[[Any, Sequence[Case], Studies], list[Point]]] = {
 
 
 def numbers(of: str, estimate: float, a: float, b: float | None, counts: float) -> Fields:
-    """Return the fields of a point with a kind of estimate from one or two values.
-
-    What does not support the claim contradicts it.
-    """
+    """Return the fields of a point with an estimate from one or two values."""
     of_b = None if b is None else float(b)
     fields = {"a_value": float(a), "b_value": of_b, "estimate": float(estimate)}
+    # what does not support the claim contradicts it
     return {"of": of, "counts": float(counts), "against": counts < 1, **fields}
 
 
@@ -548,7 +540,6 @@ def resampled_medians(groups: Sequence[Array]) -> Array:
 
 
 def interval_of(resampled: Array) -> tuple[float, float]:
-    """Return the bootstrap interval of a statistic."""
     low, high = np.quantile(resampled, [LEVEL / 2, 1 - LEVEL / 2])
     return float(low), float(high)
 

@@ -33,9 +33,8 @@ def overview(papers: Sequence[JudgedPaper], width: int) -> str:
 def _paper(paper: JudgedPaper, width: int) -> str:
     title = paragraph(f"{paper.paper.key}: {paper.paper.title}", width, "  ")
     parts = [title, *_table(paper.those(own=False), width)]
-    counts = [outcome.counted(n) for outcome, n in paper.counts.items() if n]
     claims = counted(sum(paper.counts.values()), "claim")
-    parts.append(f"{paper.paper.key}: {claims}: {', '.join(counts)}")
+    parts.append(f"{paper.paper.key}: {claims}: {paper.counted}")
     if checks := paper.those(own=True):
         parts += ["", "Checks of our own, which the paper does not claim:", *_table(checks, width)]
     return "\n".join(parts)
@@ -61,7 +60,6 @@ def _table(claims: Sequence[JudgedClaim], width: int) -> Iterator[str]:
 
 
 def full_text(one: JudgedClaim, width: int) -> str:
-    """Return a claim with its criteria, its verdicts and all evidence."""
     by_settings = one.verdicts.items()
     verdicts = "; ".join(f"with {SETTINGS[by]}: {verdict}" for by, verdict in by_settings)
     parts = [f"{one.claim.id}: {verdicts}", *about(one), *proof(one)]
@@ -85,7 +83,7 @@ def about(one: JudgedClaim) -> Iterator[str]:
 def over_datasets_lines(one: JudgedClaim, by: str) -> Iterator[str]:
     """Yield the test over datasets of each pair of solvers."""
     for part in one.parts:
-        names = labels_of([part])
+        names = names_in(part)
         for (a, b), verdict in part.pairs.items():
             if part.criterion.by == by and verdict.over:
                 yield with_labels(f"{a} against {b}: {verdict.over}", names)
@@ -96,7 +94,7 @@ def proof(one: JudgedClaim) -> Iterator[str | Layout]:
     if one.claim.reason:
         yield one.claim.reason
     for part in one.parts:
-        names, runs = labels_of([part]), dict[int, list[str]]()
+        names, runs = names_in(part), dict[int, list[str]]()
         for run in part.runs:
             runs.setdefault(run.experiment.protocol.trials, []).append(run.experiment.name)
         where = [*dict.fromkeys(point.where for point in part.points)]
@@ -110,11 +108,11 @@ def proof(one: JudgedClaim) -> Iterator[str | Layout]:
         yield from evidence(part, names)
 
 
-def labels_of(parts: Sequence[Judged]) -> dict[str, str]:
+def names_in(part: Judged) -> dict[str, str]:
     """Return distinct names of the judged solvers by their keys."""
-    names = {key: name for part in parts for run in part.runs for key, name in run.names.items()}
-    uses = Counter(names.values())
-    return {key: name if uses[name] == 1 else f"{name} ({key})" for key, name in names.items()}
+    labels = {key: label for run in part.runs for key, label in run.names.items()}
+    uses = Counter(labels.values())
+    return {k: one if uses[one] == 1 else f"{one} ({k})" for k, one in labels.items()}
 
 
 def with_labels(text: str, names: Mapping[str, str]) -> str:
@@ -174,7 +172,6 @@ def value_text(value: float | None, unit: str) -> str:
 
 
 def _estimate(point: Point) -> str:
-    """Return a point's estimate with its interval and p-value."""
     # ratios and slopes have no unit; differences of percents are in points
     unit = "" if point.of in ("ratio", "slope") else point.unit
     unit = "points" if unit == "percent" else unit
@@ -188,14 +185,12 @@ def _estimate(point: Point) -> str:
 
 
 def as_data(papers: Sequence[JudgedPaper]) -> dict[str, Any]:
-    """Return verdicts and evidence as plain data for JSON."""
-    return {
-        "papers": [
-            {"key": one.paper.key, "title": one.paper.title, "counts": one.counts}
-            | {"claims": [_claim_data(claim) for claim in one.claims]}
-            for one in papers
-        ]
-    }
+    every = [
+        {"key": one.paper.key, "title": one.paper.title, "counts": one.counts}
+        | {"claims": [_claim_data(claim) for claim in one.claims]}
+        for one in papers
+    ]
+    return {"papers": every}
 
 
 def _claim_data(claim: JudgedClaim) -> dict[str, Any]:

@@ -61,7 +61,6 @@ def datasets() -> list[str]:
 
 
 def value(dataset: str, method: str, measure: str) -> float:
-    """Return one published figure."""
     return float(_printed()[measure, dataset][method])
 
 

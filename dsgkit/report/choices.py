@@ -109,13 +109,11 @@ def _choices(run: Run) -> Iterator[tuple[str, str, list[Any], dict[Search, Any]]
 
 
 def _searches(run: Run, table: pd.DataFrame) -> list[Search]:
-    """Return the search of each row."""
     sizes = table["size"] if run.axis and run.axis.drawn else [0] * len(table)
     return list(zip(table["solver"], table["trial"], sizes, strict=True))
 
 
 def _chosen(run: Run) -> dict[Search, dict[str, Any]]:
-    """Return the chosen parameters of each search."""
     found = zip(_searches(run, run.sized), run.sized["params"], strict=True)
     return {search: params for search, params in found if params}
 

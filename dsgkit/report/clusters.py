@@ -45,10 +45,7 @@ class Picture(NamedTuple):
 
 
 def pictures_of(run: Run) -> dict[str, Picture]:
-    """Return each solver's picture: that of the first trial at the largest size with one.
-
-    The true classes come first, if they are known.
-    """
+    """Return each solver's picture: of its first trial at the largest size; true classes first."""
     fits = run.fits[(run.fits["ending"] == "ok") & (run.fits["artefact"] != "")]
     found: dict[str, Picture] = {}
     for fit in fits.sort_values(["size", "trial"], ascending=[False, True]).to_dict("records"):
@@ -139,10 +136,7 @@ def _draw(axes: Axes, arrays: Arrays) -> None:
 
 
 def cluster_looks(rows: NDArray[Any], labels: NDArray[Any]) -> dict[int, tuple[str, str]]:
-    """Return a colour and marker for each cluster, from left to right by their centres.
-
-    Equal clusterings get equal looks, whatever their labels. Looks repeat only if all are used.
-    """
+    """Return a colour and marker for each cluster, by centres, so that labels do not matter."""
     centres = {int(k): rows[labels == k].mean(axis=0, dtype=float) for k in np.unique(labels)}
     order = sorted((k for k in centres if k >= 0), key=lambda k: (*centres[k], k))
     looks = [(color, shape) for shape in SHAPES for color in COLORS]

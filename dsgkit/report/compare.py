@@ -69,14 +69,9 @@ def compare(a: Run, b: Run) -> Comparison:
     theirs = {(measure.name, measure.caption) for measure in b.task.measures}
     measures = [m for m in a.task.measures if (m.name, m.caption) in theirs]
     fits = _matched(a, b, measures)
-    effects = {}
-    for measure in measures:
-        rows = fits[~fits["disturbed"]] if measure.unit == "seconds" else fits
-        columns = (f"{a.column(measure)}_a", f"{b.column(measure)}_b")
-        if measure.better and set(columns) <= {*fits}:
-            effects[measure] = _effects(a, rows, measure, columns, how, paired=not unpaired)
-    environment = _differences(_environment(a), _environment(b))
+    effects = {m: _effects(a, b, fits, m, paired=not unpaired) for m in measures if m.better}
     effects = {measure: found for measure, found in effects.items() if found}
+    environment = _differences(_environment(a), _environment(b))
     return Comparison(a, b, how, unpaired, fits, effects, config, environment, changed)
 
 
@@ -109,16 +104,13 @@ def _matched(a: Run, b: Run, measures: Sequence[Measure]) -> pd.DataFrame:
     return fits.assign(identical=same, disturbed=fits["common"] & either)
 
 
-def _effects(
-    run: Run,
-    fits: pd.DataFrame,
-    measure: Measure,
-    columns: tuple[str, str],
-    how: Inference,
-    *,
-    paired: bool,
-) -> list[Effect]:
+def _effects(a: Run, b: Run, fits: pd.DataFrame, measure: Measure, *, paired: bool) -> list[Effect]:
     """Return the effect on each solver at the largest size with values in both runs."""
+    timed, how = measure.unit == "seconds", inference(a, b)
+    columns = (f"{a.column(measure)}_a", f"{b.column(measure)}_b")
+    if not set(columns) <= {*fits}:
+        return []
+    fits = fits[~fits["disturbed"]] if timed else fits
     found = []
     for name, rows in fits.groupby("name", sort=False):
         ended = (rows["ending_a"] == "ok", rows["ending_b"] == "ok")
@@ -128,27 +120,23 @@ def _effects(
         if not sizes:
             continue
         at = rows["size"] == max(sizes)
-        a, b = (rows[c][k & at].to_numpy(float) for c, k in zip(columns, known, strict=True))
-        if measure.unit == "seconds":
-            a, b = np.maximum(a, SHORTEST_TIME), np.maximum(b, SHORTEST_TIME)
-            change = how.contrast(np.log(a), np.log(b), paired=paired)
-        else:
-            change = how.contrast(a, b, paired=paired)
-        found.append(Effect(run, measure, str(name), int(max(sizes)), a, b, change))
+        x, y = (rows[c][k & at].to_numpy(float) for c, k in zip(columns, known, strict=True))
+        if timed:
+            x, y = np.maximum(x, SHORTEST_TIME), np.maximum(y, SHORTEST_TIME)
+        test = (np.log(x), np.log(y)) if timed else (x, y)
+        change = how.contrast(*test, paired=paired)
+        found.append(Effect(a, measure, str(name), int(max(sizes)), x, y, change))
     return adjusted(found)
 
 
 def _config(a: Run, b: Run) -> tuple[list[Difference], list[Difference]]:
-    """Return the settings that differ, and those that make common fits different experiments.
-
-    The number of trials, swept sizes, the seed and solvers of one run only select fits, and the
-    name of a dataset does not matter if its content is the same.
-    """
+    """Return the settings that differ, and those that make common fits different experiments."""
     dumps = [run.experiment.model_dump(mode="json") for run in (a, b)]
     kinds = [{k: one["kind"] for k, one in dump["solvers"].items()} for dump in dumps]
     others = {one.key for one in _differences(*kinds)}
     differing = _differences(*(_settings(dump, others) for dump in dumps))
     of_fits = {key for dump in dumps for key in _settings(of_results(dump), others)}
+    # solvers of one run only select fits, too, and equal data may have two names
     selects = (*_SELECTS_FITS, *(("dataset.",) if _same_data(a, b) else ()))
     changed = [
         one
@@ -176,14 +164,12 @@ def _settings(dump: Mapping[str, Any], others: Collection[str]) -> dict[str, str
     texts = {}
     for keys, value in leaves({**dump, "solvers": solvers}):
         in_grid = isinstance(value, list) and "search" in keys
-        texts[".".join(keys)] = _text(sorted(value, key=_order) if in_grid else value)
+        if in_grid:  # in any order; numbers come before others
+            value = sorted(
+                value, key=lambda x: (0, x) if isinstance(x, int | float) else (1, str(x))
+            )
+        texts[".".join(keys)] = _text(value)
     return texts
-
-
-def _order(value: Any) -> tuple[bool, Any]:
-    """Return a key that sorts the values of a grid: numbers before others."""
-    is_number = isinstance(value, int | float)
-    return not is_number, value if is_number else str(value)
 
 
 def _text(value: Any) -> str:

@@ -39,7 +39,7 @@ LEGEND_ROW, LEGEND_ENTRY, LEGEND_LETTER = 0.17, 0.62, 0.066  # inches
 SIDE_BY_SIDE = 0.14  # inches of all lines at a size
 MIN_BOXED_TRIALS = 5
 TICKS = 4  # intervals of ticks of a box plot, at most
-MARKS = 6  # of a line along training
+MARKS = 6  # checkpoints of a line along training with a marker and a bar, the last among them
 RATE_OVER = 100.0  # factor between the ends of the line of a rate
 
 NO_FAILURES = {NOT_RUN, TO_COME, LEFT_OUT}
@@ -178,10 +178,7 @@ Ringed = Mapping[tuple[str, int], Sequence[bool]]  # which trials have a ring, b
 def boxes(
     axes: Axes, content: tuple[Groups, Ringed], measure: Measure, looks: Mapping[str, Look]
 ) -> None:
-    """Draw a row for each solver below its group's heading, if any: a box, and a dot per trial.
-
-    A text says why a box is missing or, without a heading, at which size it is.
-    """
+    """Draw a row for each solver below its group's heading, if any: a box, and a dot per trial."""
     (groups, ringed), y, names = content, 0, {}
     note: dict[str, Any] = {"va": "center", "color": GREY, "fontsize": SMALL_FONT}
     note["transform"] = axes.get_yaxis_transform()
@@ -315,13 +312,11 @@ def _steps(run: Run, measure: Measure) -> pd.DataFrame:
 
 
 def along(run: Run, measure: Measure, size: int) -> dict[str, pd.DataFrame]:
-    """Return each solver's means over trials at its checkpoints, by its name.
-
-    With the standard deviation ``std``. A method without iterations has one row, of iteration 0.
-    """
+    """Return each solver's means and ``std`` over trials at its checkpoints, by its name."""
     fits = run.sized[(run.sized["ending"] == "ok") & (run.sized["size"] == size)]
     steps = fits[_FIT].merge(_steps(run, measure), on=_FIT)
     values = fits.get(run.column(measure), np.nan)
+    # of a method without iterations
     ends = fits.assign(iteration=0, seconds=fits[run.column(TIME)], value=values)
     means = {}
     for key, name in run.names.items():
@@ -343,10 +338,7 @@ def trace(
     looks: Mapping[str, Look],
     x: Literal["seconds", "iteration"] = "seconds",
 ) -> None:
-    """Draw a measure `along` training, with bars of a standard deviation, some solvers ringed.
-
-    At most `MARKS` checkpoints of a line have a marker and a bar, the last one among them.
-    """
+    """Draw a measure `along` training, with bars of a standard deviation, some solvers ringed."""
     means, ringed = content
     log = is_log(measure, [value for table in means.values() for value in table["value"]])
     axes.set(xscale="log", yscale="log" if log else "linear")

@@ -62,7 +62,6 @@ def fits(runs: Sequence[Run]) -> pd.DataFrame:
 
 
 def _fits(run: Run) -> pd.DataFrame:
-    """Return the recorded fits of a run with their parameters, each in a column."""
     recorded, data = run.fits[run.fits["status"] != ""], run.experiment.dataset
     fixed = {key: spec.params if spec else {} for key, spec in run.solvers.items()}
     params = [

@@ -18,7 +18,7 @@ from dsgkit.report.frame import Entry, axis_title, entries, lowered, sizes_with
 from dsgkit.report.numbers import short_count
 from dsgkit.report.style import looks_of, own_settings
 from dsgkit.system.files import folder_name
-from dsgkit.tasks.measures import PICTURES, TIME, TRIVIAL, Measure, outputs_of
+from dsgkit.tasks.measures import PICTURES, TIME, Measure, outputs_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,7 +40,6 @@ def _trials(shown: Iterable[Entry]) -> tuple[str, int]:
 
 
 def boxplot_words(shown: Iterable[Entry]) -> str:
-    """Return how to read box plots of some entries."""
     trials, most = _trials(shown)
     boxed = most >= drawing.MIN_BOXED_TRIALS
     what = "boxes show their quartiles and median" if boxed else "bars show their median"
@@ -48,7 +47,6 @@ def boxplot_words(shown: Iterable[Entry]) -> str:
 
 
 def curve_words(runs: Sequence[Run], measure: Measure) -> str:
-    """Return how to read the curves of some runs."""
     lines = [line for run in runs for line in by_solver(run, measure).values()]
     trials, _ = _trials(entry for line in lines for entry in line)
     threads = {n for run in runs for n in run.fits["timing.threads"].dropna()}
@@ -60,7 +58,6 @@ def curve_words(runs: Sequence[Run], measure: Measure) -> str:
 
 
 def trace_words(shown: Iterable[Entry]) -> str:
-    """Return how to read lines along training, of some entries."""
     return f"Means over {_trials(shown)[0]}; bars show one standard deviation."
 
 
@@ -159,8 +156,9 @@ def _known(
     measures = dict.fromkeys(measure for run in runs for measure in run.task.measures)
     swept = any(run.axis for run in runs)
     for way, (_, has) in KINDS.items():
-        # beside the box of a trivial solver, the others would be lines
-        drawn = [*map(_without_trivial, runs)] if way == "boxplot" else runs
+        drawn = runs
+        if way == "boxplot":  # beside the box of a trivial solver, the others would be lines
+            drawn = [run.of([k for k in run.names if not frame.is_trivial(run, k)]) for run in runs]
         own = [m for m in measures if f"{m.output}_{way}" in outputs_of([m], swept=swept)]
         names = distinct(f"{measure.file}_{way}" for measure in own)
         for name, measure in zip(names, own, strict=True):
@@ -172,10 +170,6 @@ def _known(
     for name, run in zip(names if len(runs) > 1 else [PICTURES], kept, strict=False):
         known[name] = PICTURES, partial(_pictures, name, run, width)
     return known
-
-
-def _without_trivial(run: Run) -> Run:
-    return run.of([key for key, one in run.solvers.items() if not one or one.kind not in TRIVIAL])
 
 
 def _drawing(

@@ -14,19 +14,9 @@ from dsgkit.errors import in_a_line
 from dsgkit.experiment.folder import load_artefact
 from dsgkit.experiment.runs import Run
 from dsgkit.experiment.status import by_cause, places, reason
+from dsgkit.report import frame
 from dsgkit.report.choices import EdgeChoice, edge_choices
-from dsgkit.report.frame import (
-    Entry,
-    axis_title,
-    entries,
-    finished,
-    full_at,
-    largest,
-    lowered,
-    oracle_data,
-    progress,
-    sizes_with,
-)
+from dsgkit.report.frame import Entry
 from dsgkit.report.numbers import (
     SHORTEST_TIME,
     counted,
@@ -36,17 +26,8 @@ from dsgkit.report.numbers import (
     seconds_text,
     value_text,
 )
-from dsgkit.report.stats import (
-    LEVEL,
-    Contrast,
-    Effect,
-    gain_measures,
-    gains,
-    holm,
-    inference,
-    pairs,
-)
-from dsgkit.tasks.measures import TIME, TRIVIAL, Measure, place_asked
+from dsgkit.report.stats import LEVEL, Effect, adjusted, gain_measures, gains, inference, pairs
+from dsgkit.tasks.measures import TIME, Measure, place_asked
 from dsgkit.text import paragraph
 
 MAX_FINDING_LINES = 20
@@ -69,9 +50,9 @@ NO_BASELINE = (
 
 def findings(run: Run) -> list[Finding]:
     """Return the findings on a run; while fits are to come, no solver is called the best."""
-    if not finished(run):
+    if not frame.finished(run):
         return [Finding("progress", "No fit has finished."), *_endings(run)]
-    if to_come := progress(run):
+    if to_come := frame.progress(run):
         sentence = f"So far {to_come}; methods are compared when all have."
         return [Finding("progress", sentence), *_oracles(run), *_endings(run)]
     kinds = _compared, _oracles, _clusterings, _times, _endings, _edges
@@ -94,29 +75,30 @@ def findings_text(run: Run, width: int, *, without: Sequence[str] = ()) -> str:
 def _compared(run: Run) -> Iterator[Finding]:
     """Yield the leading solver by each measure, and the gains of solvers over others."""
     measures, how = _measures(run), inference(run)
-    leads = [lead for measure in measures if (lead := _lead(run, measure))]
-    adjusted = holm([lead.change.p for lead in leads])
-    yield from (Finding("best", _lead_text(run, *one)) for one in zip(leads, adjusted, strict=True))
+    found = [both for measure in measures if (both := _lead(run, measure))]
+    leads = adjusted([lead for lead, _ in found])
+    texts = map(_lead_text, leads, (ranked for _, ranked in found))
+    yield from (Finding("best", text) for text in texts)
     if leads and (oracle := run.task.oracle):
         yield Finding("best", f"{oracle[:1].upper()}{oracle[1:]}.")
     gained = [gain for gain in gains([run], measures[0]) if gain.is_last] if measures else []
-    tests = [p for p in (*adjusted, *(gain.holm for gain in gained)) if p is not None]
-    told = {name for key, name in run.names.items() if oracle_data(run, key)}
+    n_tests = sum(one.holm is not None for one in (*leads, *gained))
+    told = {name for key, name in run.names.items() if frame.oracle_data(run, key)}
     for against in dict.fromkeys(gain.against for gain in gained):
         members = [one for one in gained if one.against == against]
         members = [one for one in members if told.isdisjoint((one.name, against))]
-        if members and (tests or not how.tested):
-            texts = _gain_texts(measures[0], against, members, tested=how.tested)
-            yield from (Finding("gain", text) for text in texts)
+        if members and (n_tests or not how.tested):
+            gain_texts = _gain_texts(measures[0], against, members, tested=how.tested)
+            yield from (Finding("gain", text) for text in gain_texts)
     if run.task.draws == "labelled rows" and not any(
         spec and spec.against for spec in run.solvers.values()
     ):
         yield Finding("gain", NO_BASELINE)
-    if tests:
+    if n_tests:
         yield Finding(
             "test",
             f"Paired t-tests over {run.experiment.protocol.trials} trials, Holm-corrected for "
-            f"{counted(len(tests), 'test')}; significant is p < {LEVEL:g}. {how.words}",
+            f"{counted(n_tests, 'test')}; significant is p < {LEVEL:g}. {how.words}",
         )
     elif leads and not how.tested:
         yield Finding("test", how.words)
@@ -126,7 +108,7 @@ def _measures(run: Run) -> list[Measure]:
     """Return the first measure of each score output that the config asks for, else of any."""
     first: dict[str, Measure] = {}
     for measure in gain_measures([run]):
-        if not (measure.tally or measure.for_published) and sizes_with(run, measure):
+        if not (measure.tally or measure.for_published) and frame.sizes_with(run, measure):
             first.setdefault(measure.output, measure)
     asked = run.experiment.outputs
     places = {output: place_asked(output, asked) for output in first}
@@ -134,33 +116,30 @@ def _measures(run: Run) -> list[Measure]:
     return [first[output] for output in wanted or first][:MAX_MEASURES]
 
 
-class _Lead(NamedTuple):
-    """The solvers that compete in a measure at one size, the best first, and its lead."""
-
-    measure: Measure
-    ranked: list[Entry]
-    change: Contrast
-
-
-def _lead(run: Run, measure: Measure) -> _Lead | None:
-    """Return the lead at the largest size that two solvers finished."""
+def _lead(run: Run, measure: Measure) -> tuple[Effect, list[Entry]] | None:
+    """Return the lead at the largest size that two solvers finished, and all there, best first."""
     sign = 1 if measure.better == "higher" else -1
-    fair = [e for e in entries(run, measure) if e.values and not oracle_data(run, e.solver)]
-    for size in reversed(full_at(run)):
+    fair = [
+        e for e in frame.entries(run, measure) if e.values and not frame.oracle_data(run, e.solver)
+    ]
+    for size in reversed(frame.full_at(run)):
         ranked = [one for one in fair if one.size == size]
         complete = [one for one in ranked if not one.partial]
         ranked = complete if len(complete) > 1 else ranked
         if len(ranked) > 1:
             ranked.sort(key=lambda one: -sign * one.mean)
-            (both,) = pairs(run, measure, [(ranked[1].solver, ranked[0].solver)])
-            both = sign * both.loc[both["size"] == size, ["a", "b"]].to_numpy()
-            return _Lead(measure, ranked, inference(run).contrast(*both.T)) if len(both) else None
+            first, second = ranked[:2]
+            (both,) = pairs(run, measure, [(second.solver, first.solver)])
+            a, b = sign * both.loc[both["size"] == size, ["a", "b"]].to_numpy().T
+            if not len(a):
+                return None
+            change = inference(run).contrast(a, b)
+            return Effect(run, measure, first.name, size, a, b, change, second.name), ranked
     return None
 
 
-def _lead_text(run: Run, lead: _Lead, p: float | None) -> str:
-    """Return whether a lead is significant, and who comes first by how much."""
-    measure, ranked, change = lead
+def _lead_text(lead: Effect, ranked: Sequence[Entry]) -> str:
+    run, measure, change, p = lead.run, lead.measure, lead.contrast, lead.holm
     first, second = ranked[:2]
     best = "Highest" if measure.better == "higher" else "Lowest"
     where = f" on the {measure.where}" if measure.where else ""
@@ -185,7 +164,7 @@ def _lead_text(run: Run, lead: _Lead, p: float | None) -> str:
 def _at(run: Run, entry: Entry, where: str = "") -> str:
     if not run.axis:
         return ""
-    rows = lowered(run.axis.title)
+    rows = frame.lowered(run.axis.title)
     of_them = f" with {entry.size:,} of them in training"
     return of_them if rows == where else f" at {entry.size:,} {rows}"
 
@@ -215,8 +194,8 @@ def _oracles(run: Run) -> Iterator[Finding]:
     """Yield the solvers with data that no user has, and their scores."""
     groups: dict[str, list[str]] = {}
     for measure in _measures(run)[:1]:
-        for one in largest(entries(run, measure)):
-            if data := oracle_data(run, one.solver):
+        for one in frame.largest(frame.entries(run, measure)):
+            if data := frame.oracle_data(run, one.solver):
                 score = f" ({score_text(measure, one.mean)})" if one.values else ""
                 groups.setdefault(data, []).append(f"{one.name}{score}")
     for data, names in groups.items():
@@ -229,7 +208,7 @@ def _clusterings(run: Run) -> Iterator[Finding]:
     measure = next((one for one in run.task.measures if one.name == "clusters"), None)
     if measure is None:
         return
-    found = [one for one in largest(entries(run, measure)) if one.values]
+    found = [one for one in frame.largest(frame.entries(run, measure)) if one.values]
     by_number: dict[str, list[str]] = {}
     for one in sorted(found, key=lambda one: one.mean):
         number = f"{one.mean:.3g}" if one.mean < 100 else f"{one.mean:,.0f}"
@@ -257,21 +236,17 @@ def _times(run: Run) -> Iterator[Finding]:
     Solvers that do not use the swept rows do not compete, nor those with a remark, such as that
     some rows got no weight, which makes a fit cheaper.
     """
-    trivial = {key for key, spec in run.solvers.items() if spec and spec.kind in TRIVIAL}
-    known = [
-        one
-        for one in entries(run, TIME)
-        if one.values and one.solver not in trivial and not oracle_data(run, one.solver)
-    ]
+    known = [one for one in frame.entries(run, TIME) if one.values]
+    known = [one for one in known if not frame.is_trivial(run, one.solver)]
+    known = [one for one in known if not frame.oracle_data(run, one.solver)]
     compete = [one for one in known if not one.level]
     names = {one.name for one in compete}
-    common = [[one for one in compete if one.size == size] for size in full_at(run)]
+    common = [[one for one in compete if one.size == size] for size in frame.full_at(run)]
     common = [of for of in common if len(of) == len(names) > 1]
     calm = [of for of in common if not any(one.disturbed for one in of)]
+    if common and not calm:
+        yield Finding("time", "Training times are not compared: other processes disturbed them.")
     if not calm:
-        if common:
-            sentence = "Training times are not compared: other processes disturbed them."
-            yield Finding("time", sentence)
         return
     times = {one.name: max(one.centre, SHORTEST_TIME) for one in calm[-1] if not one.remarks}
     if len(times) < 2:
@@ -279,17 +254,15 @@ def _times(run: Run) -> Iterator[Finding]:
     first, second = sorted(times, key=times.__getitem__)[:2]
     rivals = [one for one in dict.fromkeys([second, next(iter(times))]) if one != first]
     texts = [f"{ratio_text(times[one] / times[first])} times as fast as {one}" for one in rivals]
-    users = "" if compete == known else f" of the methods that use {lowered(axis_title([run]))}"
+    rows = frame.lowered(frame.axis_title([run]))
+    users = "" if compete == known else f" of the methods that use {rows}"
     only = ", the largest without disturbed times" if calm[-1] is not common[-1] else ""
     fastest = f"{first} ({seconds_text(times[first])}), {listed(texts)}"
     sentence = f"Fastest training{users}{_at(run, calm[-1][0])}{only}: {fastest}."
-    yield Finding("time", sentence + _left_out([one for one in calm[-1] if one.remarks]))
-
-
-def _left_out(marked: Sequence[Entry]) -> str:
-    """Return a sentence on solvers that do not compete, with their remarks; empty without any."""
-    why = "; ".join(dict.fromkeys(text for one in marked for text in one.remarks))
-    return f" Left out ({why}): {listed([one.name for one in marked])}." if marked else ""
+    if marked := [one for one in calm[-1] if one.remarks]:
+        why = "; ".join(dict.fromkeys(text for one in marked for text in one.remarks))
+        sentence += f" Left out ({why}): {listed([one.name for one in marked])}."
+    yield Finding("time", sentence)
 
 
 def _endings(run: Run) -> Iterator[Finding]:

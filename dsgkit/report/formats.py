@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import pandas as pd
 
@@ -69,12 +69,10 @@ class Layout:
 
     @property
     def has_best(self) -> bool:
-        """Whether any entry is marked as the best."""
         return any(cell.best for row in self.rows for cell in row)
 
     @property
     def full_caption(self) -> str:
-        """The caption with the dataset and setting."""
         return " ".join(filter(None, [self.caption, self.about]))
 
     def notes(self, sign: str) -> list[str]:
@@ -88,7 +86,6 @@ class Layout:
         return [any(row[place].value is not None for row in self.rows) for place in places]
 
     def with_columns(self, wanted: Sequence[bool]) -> Layout:
-        """Return the table with the wanted columns only."""
         rows = [list(compress(row, wanted)) for row in self.rows]
         return replace(self, header=list(compress(self.header, wanted)), rows=rows)
 
@@ -122,7 +119,6 @@ def _markdown_entry(cell: Cell) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Return a text without markup of Markdown."""
     return _MARKUP.sub(lambda match: f"\\{match[0]}", text)
 
 
@@ -166,16 +162,12 @@ def write_table(table: Table, folder: Path) -> list[Path]:
 
 def csv_text(frame: pd.DataFrame) -> str:
     """Return a data frame as CSV, with texts escaped that spreadsheets read as formulas."""
-    words = frame.select_dtypes(exclude="number").map(_as_no_formula)
+    words = frame.select_dtypes(exclude="number")
+    words = words.map(lambda x: f"'{x}" if isinstance(x, str) and _FORMULA.match(x) else x)
     return frame.assign(**words).to_csv(index=False)
 
 
-def _as_no_formula(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
-
-
 def write_text(path: Path, text: str) -> Path:
-    """Write a text file and return its path."""
     return write_file(path, lambda file: file.write(text.encode()))
 
 

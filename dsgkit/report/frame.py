@@ -12,7 +12,7 @@ import pandas as pd
 
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.runs import LEFT_OUT, NOT_RUN, TO_COME, Run
-from dsgkit.tasks.measures import Measure
+from dsgkit.tasks.measures import TRIVIAL, Measure
 
 
 class Entry(NamedTuple):
@@ -120,6 +120,12 @@ def oracle_data(run: Run, key: str) -> str:
     return facts.told if facts else ""
 
 
+def is_trivial(run: Run, key: str) -> bool:
+    """Return whether a solver predicts the same for every row."""
+    spec = run.solvers.get(key)
+    return spec is not None and spec.kind in TRIVIAL
+
+
 def sizes_with(run: Run, measure: Measure) -> set[int]:
     """Return the sizes at which a finished fit has a value."""
     fits, column = run.sized, run.column(measure)
@@ -136,12 +142,10 @@ def shows(run: Run, measure: Measure) -> bool:
 
 
 def measures_of(runs: Iterable[Run]) -> list[Measure]:
-    """Return the measures that any of the runs shows."""
     return list(dict.fromkeys(m for run in runs for m in run.task.measures if shows(run, m)))
 
 
 def outputs_asked(runs: Iterable[Run]) -> list[str]:
-    """Return the tables and figures that any of the configs asks for."""
     return list(dict.fromkeys(name for run in runs for name in run.experiment.outputs))
 
 
@@ -161,7 +165,6 @@ def lowered(title: str) -> str:
 
 
 def finished(run: Run) -> bool:
-    """Return whether any fit finished."""
     return bool((run.fits["ending"] == "ok").any())
 
 
@@ -189,7 +192,6 @@ def about(runs: Sequence[Run]) -> str:
 
 
 def check_named(results: Sequence[object]) -> None:
-    """Raise `ResultsError` if there are none."""
     if not results:
         raise ResultsError("no results were named; name at least one results folder")
 

@@ -11,20 +11,9 @@ import pandas as pd
 from dsgkit.experiment.runs import LEFT_OUT, NOT_RUN, TO_COME, Run
 from dsgkit.experiment.status import from_to
 from dsgkit.experiment.timing import DISTURBED_RATIO
+from dsgkit.report import frame
 from dsgkit.report.formats import Cell, Layout, Table
-from dsgkit.report.frame import (
-    Entry,
-    about,
-    axis_title,
-    entries,
-    full_at,
-    largest,
-    lowered,
-    progress,
-    shows,
-    size_text,
-    solver_names,
-)
+from dsgkit.report.frame import Entry
 from dsgkit.report.numbers import (
     NO_VALUE,
     counted,
@@ -47,9 +36,9 @@ def measure_table(runs: Sequence[Run], name: str, measures: Sequence[Measure]) -
     main = [m for m in measures if m.better] or [m for m in measures if m.tally] or measures
     layouts, data = [], []
     for measure in measures:
-        found = [(run, entries(run, measure)) for run in runs if shows(run, measure)]
+        found = [(run, frame.entries(run, measure)) for run in runs if frame.shows(run, measure)]
         if len(runs) > 1:
-            found = [(run, largest(every)) for run, every in found]
+            found = [(run, frame.largest(every)) for run, every in found]
             at, header, rows = _by_dataset(measure, found)
         else:
             at, header, rows = _by_size(measure, *found[0])
@@ -60,7 +49,7 @@ def measure_table(runs: Sequence[Run], name: str, measures: Sequence[Measure]) -
             rows,
             notes(found),
             best_means(measure),
-            about=about(of),
+            about=frame.about(of),
             aside=measure.for_published or (len(runs) == 1 and measure not in main),
         )
         layouts.append(layout)
@@ -69,19 +58,18 @@ def measure_table(runs: Sequence[Run], name: str, measures: Sequence[Measure]) -
 
 
 Found = Sequence[tuple[Run, list[Entry]]]
-Parts = tuple[
-    str, list[str], Sequence[Sequence[Cell]]
-]  # the end of the caption, the header, the rows
+# the end of the caption, the header, the rows
+Parts = tuple[str, list[str], Sequence[Sequence[Cell]]]
 
 
 def _by_size(measure: Measure, run: Run, every: Sequence[Entry]) -> Parts:
     """Return the parts of a table of solvers by sizes; with one column without a sweep."""
-    sizes, names = full_at(run), map(Cell, run.names.values())
+    sizes, names = frame.full_at(run), map(Cell, run.names.values())
     columns = [entry_cells(measure, [one for one in every if one.size == size]) for size in sizes]
     rows = list(zip(names, *columns, strict=True))
     if run.axis is None:
         return "", ["Solver", measure.title], rows
-    texts, axis = [size_text(*size) for size in sizes.items()], lowered(run.axis.title)
+    texts, axis = [frame.size_text(*size) for size in sizes.items()], frame.lowered(run.axis.title)
     at = f", by number of {axis}" if len(texts) > 1 else f", at {texts[0]} {axis}"
     return at, ["Solver", *texts], rows
 
@@ -89,10 +77,10 @@ def _by_size(measure: Measure, run: Run, every: Sequence[Entry]) -> Parts:
 def _by_dataset(measure: Measure, found: Found) -> Parts:
     """Return the parts of a table of datasets by solvers, each at its largest finished size."""
     runs, rows = [run for run, _ in found], []
-    solvers, axes = solver_names(runs), lowered(axis_title(runs))
+    solvers, axes = frame.solver_names(runs), frame.lowered(frame.axis_title(runs))
     for run, every in found:
         by_name = {entry.name: entry for entry in every}
-        row, contest = [by_name.get(name) for name in solvers], not progress(run)
+        row, contest = [by_name.get(name) for name in solvers], not frame.progress(run)
         cells = entry_cells(measure, row, sized=run.axis is not None, contest=contest)
         rows.append([Cell(run.heading), *cells])
     at = f", at the largest number of {axes} that each finished, in parentheses" if axes else ""
@@ -106,7 +94,6 @@ def column_title(measure: Measure) -> str:
 
 
 def _row(run: Run, measure: Measure, entry: Entry) -> dict[str, object]:
-    """Return an entry as tidy data, numbers unrounded."""
     return {
         "dataset": run.title,
         "measure": measure.name,
@@ -139,14 +126,12 @@ def entry_cells(
 
 
 def _best(measure: Measure, known: Sequence[Entry]) -> list[Entry]:
-    """Return the entries with the best printed mean, none if all print the same.
-
-    A time is the best if no other one, as printed, reaches its range.
-    """
+    """Return the entries with the best printed mean, none if all print the same."""
     finished = [entry for entry in known if entry.values and entry.competes]
     if measure.unit == "seconds":
         if len(finished) < 2 or any(entry.disturbed for entry in finished):
             return []
+        # the best if no other time, as printed, reaches its range
         best, *others = sorted(finished, key=lambda entry: entry.centre)
         longest = round(best.high, time_digits(best.centre))
         clear = all(round(one.low, time_digits(one.centre)) > longest for one in others)
@@ -207,13 +192,13 @@ def notes(found: Found) -> list[str]:
     said: list[tuple[str, str]] = []
     for run, every in found:
         title = f"{run.heading}: " if len(found) > 1 else ""
-        if left := progress(run):
+        if left := frame.progress(run):
             said.append(("None is the best where fits are to come", f"{title}{left}"))
         for entry in every:
             counts = Counter({f"† {text}": n for text, n in entry.remarks.items()})
             counts[_DISTURBED] = entry.disturbed
             if run.axis and entry.level:
-                axis = lowered(run.axis.title)
+                axis = frame.lowered(run.axis.title)
                 counts[f"§ One fit per trial: it does not use {axis}"] = len(entry.values)
             if entry.ending == LEFT_OUT:
                 counts[f"{LEFT_OUT}: by the config (at_most)"] = entry.planned

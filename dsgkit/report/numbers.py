@@ -75,7 +75,6 @@ def seconds_text(seconds: float) -> str:
 
 
 def counted(n: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun in singular or plural."""
     return f"{n:,} {noun if n == 1 else plural or f'{noun}s'}"
 
 
@@ -86,7 +85,6 @@ def listed(texts: Sequence[str]) -> str:
 
 
 def p_text(p: float | None) -> str:
-    """Return a p-value."""
     if p is None:
         return NO_VALUE
     return "<0.001" if p < 0.001 else f"{p:.3f}"

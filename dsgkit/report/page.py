@@ -6,7 +6,6 @@ import base64
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cache
 from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
@@ -30,6 +29,13 @@ Context = dict[str, Any]
 """Variables of the template."""
 
 CSS_INCH = 96
+TEMPLATES = Environment(
+    loader=PackageLoader(__package__),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
 OUTCOMES = ("Planned", "Finished", "Limits met", "Failed", "Not run")
 
 
@@ -50,7 +56,11 @@ def page_text(runs: Sequence[Run], missing: Sequence[tuple[str, str]] = ()) -> s
         together=[*_together(runs)],
         sections=sections,
         environments=[*_environments(runs)],
-        codes=_other_code(runs),
+        codes=[
+            f"{run.heading}: {text}."
+            for run in runs
+            for text in other_source(run.fits.to_dict("records"), run.folder)
+        ],
         style=_text("page.css"),
         script=script,
         # the content security policy allows this script only
@@ -60,22 +70,10 @@ def page_text(runs: Sequence[Run], missing: Sequence[tuple[str, str]] = ()) -> s
 
 
 def _text(template: str, **variables: Any) -> Markup:
-    return Markup(_environment().get_template(template).render(variables))
-
-
-@cache
-def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader(__package__),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    return Markup(TEMPLATES.get_template(template).render(variables))
 
 
 def _section(run: Run, number: int) -> Context:
-    """Return the section of a run, the ``number``-th on the page."""
     recorded = bool((run.fits["status"] != "").any())
     return {
         "anchor": f"{number}-{re.sub(r'[^A-Za-z0-9_]+', '-', run.title)}",
@@ -106,7 +104,7 @@ def _together(runs: Sequence[Run]) -> Iterator[Context]:
 
 
 def _layouts(runs: Sequence[Run]) -> list[Layout]:
-    return [layout for _, make in wanted_tables(runs) for layout in make().layouts]
+    return [layout for table in wanted_tables(runs) for layout in table.layouts]
 
 
 def _pictures(runs: Sequence[Run]) -> list[Context]:
@@ -141,7 +139,6 @@ def cells_by_outcome(run: Run) -> dict[str, int]:
 
 
 def _sentence(sections: Sequence[Context], missing: int) -> str:
-    """Return the numbers of cells of all runs as a sentence."""
     total = {how: sum(one["cells"][how] for one in sections) for how in OUTCOMES}
     numbers = ", ".join(f"{n:,} {how.lower()}" for how, n in total.items() if n)
     not_run = f" {counted(missing, 'experiment')} not run." if missing else ""
@@ -178,7 +175,6 @@ def _cause(run: Run, records: Sequence[Record]) -> Context:
 
 
 def _facts(run: Run) -> dict[str, str]:
-    """Return facts about a run by their headings."""
     experiment, task, data = run.experiment, run.task, run.data
     title = data.get("title") or experiment.dataset.path or run.dataset
     known = [f"{n:,} {of}" for of in ("rows", "features") if (n := data.get(f"n_{of}"))]
@@ -215,9 +211,3 @@ def _environments(runs: Sequence[Run]) -> Iterator[Context]:
         properties = {keys[-1].replace("_", " "): str(value) for keys, value in leaves(of)}
         properties["results"] = ", ".join(r.heading for r in runs if name in r.environments)
         yield {"name": name, "properties": properties}
-
-
-def _other_code(runs: Sequence[Run]) -> list[str]:
-    """Return a sentence for each run with results of other code than this."""
-    every = ((run, run.fits.to_dict("records")) for run in runs)
-    return [f"{r.heading}: {t}." for r, f in every for t in other_source(f, r.folder)]

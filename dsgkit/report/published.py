@@ -21,11 +21,10 @@ Pair = tuple[Run, Measure, PublishedFigure, Entry]
 def published_table(runs: Sequence[Run]) -> Table:
     """Return the table with a row per published value that was measured, and how many agree."""
     pairs = [pair for run in runs for pair in _pairs(run)]
-    frame = pd.DataFrame([_row(*pair) for pair in pairs])
-    rows = list(zip(pairs, frame.to_dict("records"), strict=True))
+    rows = [(pair, _row(*pair)) for pair in pairs]
     measures = dict.fromkeys(measure for _, measure, _, _ in pairs)
     layouts = [_layout(m, [one for one in rows if one[0][1] == m]) for m in measures]
-    return Table(PUBLISHED_TABLE, layouts, frame)
+    return Table(PUBLISHED_TABLE, layouts, pd.DataFrame([row for _, row in rows]))
 
 
 def _pairs(run: Run) -> Iterator[Pair]:
@@ -41,7 +40,6 @@ def _pairs(run: Run) -> Iterator[Pair]:
 
 
 def _row(run: Run, measure: Measure, figure: PublishedFigure, entry: Entry) -> dict[str, Any]:
-    """Return a published and a measured value as tidy data."""
     # seconds depend on the machine
     difference = entry.mean - figure.value if not measure.unit else math.nan
     agrees = None
@@ -63,7 +61,6 @@ def _row(run: Run, measure: Measure, figure: PublishedFigure, entry: Entry) -> d
 
 
 def _layout(measure: Measure, found: Sequence[tuple[Pair, dict[str, Any]]]) -> Layout:
-    """Return the published and measured values of one measure."""
     runs = list({id(run): run for (run, *_), _ in found}.values())
     sources = dict.fromkeys(run.task.published.source for run in runs if run.task.published)
     measured = [(run, [one[3] for one, _ in found if one[0] is run]) for run in runs]

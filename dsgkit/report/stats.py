@@ -150,10 +150,7 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 class Effect(NamedTuple):
-    """How the values b of a solver's trials differ from a, at one size.
-
-    Those are values of the solver that its config compares it with, or of its own in another run.
-    """
+    """How the values b of a solver's trials differ from those of another solver or run, a."""
 
     run: Run
     measure: Measure
@@ -209,11 +206,9 @@ def _gains(run: Run, measure: Measure) -> Iterator[Effect]:
 
 
 def pairs(run: Run, measure: Measure, solvers: Iterable[tuple[str, str]]) -> Iterator[pd.DataFrame]:
-    """Yield the values of every two solvers in the trials that both finished: size, trial, a, b.
-
-    Fits that do not depend on the size make one pair, at the largest one.
-    """
+    """Yield the values of every two solvers in the trials that both finished: size, trial, a, b."""
     fits, column = run.sized[run.sized["ending"] == "ok"], run.column(measure)
+    # fits that do not depend on the size make one pair, at the largest one
     level = {key for key, of in fits.groupby("solver")["level"] if of.all()}
     values = fits.reindex(columns=["size", "trial", "solver", column])
     table = values.pivot_table(column, ["size", "trial"], "solver", "last")

@@ -10,17 +10,9 @@ import pandas as pd
 
 from dsgkit.errors import ResultsError, nearest_or_all
 from dsgkit.experiment.runs import Run
+from dsgkit.report import frame
 from dsgkit.report.choices import params_table
 from dsgkit.report.formats import Cell, Layout, Table, write_table
-from dsgkit.report.frame import (
-    about,
-    check_recorded,
-    full_at,
-    measures_of,
-    outputs_asked,
-    progress,
-    size_text,
-)
 from dsgkit.report.measure_tables import measure_table
 from dsgkit.report.numbers import p_text
 from dsgkit.report.published import published_table
@@ -29,25 +21,21 @@ from dsgkit.report.terminal import plain
 from dsgkit.tasks.measures import GAINS, PARAMS_TABLE, PUBLISHED_TABLE, Measure
 from dsgkit.text import DEFAULT_WIDTH
 
-Maker = Callable[[], Table]
 
+def wanted_tables(runs: Sequence[Run], only: Sequence[str] = ()) -> list[Table]:
+    """Return the named tables, by default those that configs ask for and what else there is.
 
-def wanted_tables(runs: Sequence[Run], only: Sequence[str] = ()) -> list[tuple[str, Maker]]:
-    """Return the named tables with their makers.
-
-    By default those that configs ask for, and of gains, published values and, for one run, chosen
-    hyper-parameters, if there are any.
+    That is gains, published values and, for one run, chosen hyper-parameters.
     """
-    check_recorded(runs)
+    frame.check_recorded(runs)
     files: dict[str, list[Measure]] = {}
-    for measure in measures_of(runs):
+    for measure in frame.measures_of(runs):
         files.setdefault(f"{measure.file}_table", []).append(measure)
-    known: dict[str, Maker] = {
+    known: dict[str, Callable[[], Table]] = {
         name: partial(measure_table, runs, name, measures) for name, measures in files.items()
     }
-    asked = [
-        n for one in outputs_asked(runs) for n in files if one == f"{files[n][0].output}_table"
-    ]
+    outputs = {name: f"{of[0].output}_table" for name, of in files.items()}
+    asked = [name for one in frame.outputs_asked(runs) for name in files if one == outputs[name]]
     if any(spec and spec.against in run.names for run in runs for spec in run.solvers.values()):
         known[GAINS] = partial(gain_table, runs)
     if any(run.task.published for run in runs):
@@ -59,21 +47,21 @@ def wanted_tables(runs: Sequence[Run], only: Sequence[str] = ()) -> list[tuple[s
             text = f"no table {name!r} in these results{nearest_or_all(name, known)}"
             raise ResultsError(f"{', '.join(str(run.folder) for run in runs)}: {text}")
     names = only or [*asked, *(name for name in known if name not in files)]
-    return [(name, known[name]) for name in dict.fromkeys(names)]
+    return [known[name]() for name in dict.fromkeys(names)]
 
 
 def write_tables(runs: Sequence[Run], folder: Path, only: Sequence[str] = ()) -> list[Path]:
     """Write `wanted_tables` as CSV, Markdown and LaTeX to ``tables/`` in a folder."""
-    made = [make() for _, make in wanted_tables(runs, only)]
-    return [path for one in made if one.layouts for path in write_table(one, folder / "tables")]
+    made = [table for table in wanted_tables(runs, only) if table.layouts]
+    return [path for table in made for path in write_table(table, folder / "tables")]
 
 
 def text_tables(runs: Sequence[Run], only: Sequence[str] = (), width: int = DEFAULT_WIDTH) -> str:
     """Return `wanted_tables` for a terminal; if configs ask for figures only, of all measures."""
-    layouts = [layout for _, make in wanted_tables(runs, only) for layout in make().layouts]
+    layouts = [layout for table in wanted_tables(runs, only) for layout in table.layouts]
     shown = [layout for layout in layouts if only or not layout.aside]
     if not shown and not only:
-        return text_tables(runs, [f"{one.file}_table" for one in measures_of(runs)], width)
+        return text_tables(runs, [f"{one.file}_table" for one in frame.measures_of(runs)], width)
     return "\n".join(plain(layout, width) for layout in shown)
 
 
@@ -83,7 +71,7 @@ def gain_table(runs: Sequence[Run]) -> Table:
     A second part has other measures and, for one run, smaller sizes, which are not tested. Both
     are one where small sizes matter: on an axis of drawn rows, such as labelled ones.
     """
-    measures, asked = gain_measures(runs), outputs_asked(runs)
+    measures, asked = gain_measures(runs), frame.outputs_asked(runs)
     main = [one for one in measures if f"{one.output}_table" in asked] or measures
     found = [gain for measure in measures for gain in gains(runs, measure)]
     found = [gain for gain in found if gain.is_last or len(runs) == 1]
@@ -96,10 +84,9 @@ def gain_table(runs: Sequence[Run]) -> Table:
 
 
 def _gains(runs: Sequence[Run], found: Sequence[Effect], further: bool) -> Layout:
-    """Return gains, a row each."""
     over = list(dict.fromkeys(gain.against for gain in found))
     hows = {run.heading: inference(run) for run in runs}
-    full = {run.heading: full_at(run) for run in runs}
+    full = {run.heading: frame.full_at(run) for run in runs}
     tested = any(gain.is_last and hows[gain.run.heading].tested for gain in found)
     swept = any(run.axis for run in runs)
     notes = ["Better in: trials, of those that both finished, in which the solver is better."]
@@ -120,7 +107,7 @@ def _gains(runs: Sequence[Run], found: Sequence[Effect], further: bool) -> Layou
         [_gain_cells(gain, full[gain.run.heading]) for gain in found],
         notes,
         best_means=f"better at the {LEVEL:.0%} level",
-        about=about(runs),
+        about=frame.about(runs),
         aside=further,
     )
     several = len(runs) > 1, len(over) > 1
@@ -130,11 +117,11 @@ def _gains(runs: Sequence[Run], found: Sequence[Effect], further: bool) -> Layou
 def _gain_cells(gain: Effect, full: Mapping[int, bool]) -> list[Cell]:
     measure, difference = gain.measure, gain.contrast.difference
     wins, n = (gain.b > gain.a).sum(), len(gain.a)
-    best = gain.significant and difference > 0 and not progress(gain.run)
+    best = gain.significant and difference > 0 and not frame.progress(gain.run)
     return [
         Cell(f"{measure.heading} (%)" if measure.percent else measure.heading),
         *map(Cell, (gain.run.heading, gain.name, gain.against)),
-        Cell(size_text(gain.size, full[gain.size]), value=gain.size),
+        Cell(frame.size_text(gain.size, full[gain.size]), value=gain.size),
         Cell(gain.contrast.cell(measure), best=best, value=difference),
         Cell(p_text(gain.holm), value=gain.holm),
         Cell(f"{wins}/{n}", value=wins / n),
@@ -142,7 +129,6 @@ def _gain_cells(gain: Effect, full: Mapping[int, bool]) -> list[Cell]:
 
 
 def _gain_row(gain: Effect) -> dict[str, object]:
-    """Return a gain as tidy data, numbers unrounded."""
     low, high = gain.contrast.interval or (None, None)
     return {
         "dataset": gain.run.title,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -31,34 +32,24 @@ def plain(layout: Layout, width: int) -> str:
 def _column(head: str, cells: Sequence[Cell]) -> Column:
     """Return a column; numbers are padded to the longest note and marks, so that they align."""
     numbers = [cell.value is not None for cell in cells]
-    gaps = [" " if number else BREAK for number in numbers]
-    notes = [
-        (f"{gap}{cell.note}" if cell.note else "") + cell.mark + "*" * cell.best
-        for cell, gap in zip(cells, gaps, strict=True)
-    ]
-    room = max(
-        (len(note) for note, number in zip(notes, numbers, strict=True) if number), default=0
-    )
+    notes = []
+    for cell, number in zip(cells, numbers, strict=True):
+        note = f"{' ' if number else BREAK}{cell.note}" if cell.note else ""
+        notes.append(note + cell.mark + "*" * cell.best)
+    room = max(map(len, itertools.compress(notes, numbers)), default=0)
     every = zip(cells, notes, numbers, strict=True)
     texts = [cell.text + note.ljust(room if number else 0) for cell, note, number in every]
     return Column(head, texts, numbers)
 
 
 def trial_text(experiment: Experiment, trial: int, ended: Fits, width: int = DEFAULT_WIDTH) -> str:
-    """Return the scores of a trial that has ended: a table for the first one, then a line.
-
-    Each solver is shown at its largest finished size. The best is not marked: that takes all
-    trials.
-    """
+    """Return the scores of a trial that has ended: a table for the first one, then a line."""
     measure, axis = _measure(experiment, ended), experiment.axis
     title = f"trial {trial + 1} of {experiment.protocol.trials}"
-    last: dict[str, tuple[int, Record]] = {}
-    for size, solver, record in sorted(
-        ((max(cell.sizes(axis)), cell.solver, record) for cell, record in ended),
-        key=lambda one: one[0],
-    ):
-        if record["status"] == "ok" or solver not in last:
-            last[solver] = size, record
+    last: dict[str, tuple[int, Record]] = {}  # at its largest finished size
+    for cell, record in sorted(ended, key=lambda one: max(one[0].sizes(axis))):
+        if record["status"] == "ok" or cell.solver not in last:
+            last[cell.solver] = max(cell.sizes(axis)), record
     shown = [(spec.label, *last[key]) for key, spec in experiment.solvers.items() if key in last]
     if trial:
         scores = [(label, _score(measure, record)) for label, _, record in shown]
@@ -87,6 +78,5 @@ def _measure(experiment: Experiment, ended: Fits) -> Measure | None:
 
 
 def _score(measure: Measure | None, record: Record) -> str:
-    """Return a score as text; empty if there is none."""
     value = (record.get("scores") or {}).get(measure.name) if measure else None
     return "" if measure is None or value is None else score_text(measure, value)

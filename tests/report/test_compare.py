@@ -91,6 +91,12 @@ def test_the_answer(case):
     assert re.search(told, answer(found)), answer(found)
 
 
+def test_what_both_have_is_tested_while_fits_are_to_come():
+    first, second = runs([*A[500], None], B[500])
+    (effect,) = compare(first, second).effects[AUC]
+    assert effect.significant and len(effect.a) == 5
+
+
 def test_a_run_on_other_data_does_not_repeat():
     a, b = runs(A, B)
     b = replace(with_settings(b, dataset={"name": "others"}), data={"content_hash": "other"})

@@ -64,8 +64,8 @@ def test_findings_figures_tables_and_causes_are_there(text):
 def test_tables_are_those_of_the_command(text):
     run = make_run(a=A, b=B, records=LOST, solvers={"b": {"against": "a"}})
     cells = [" ".join(t.split()) for tag in ("td", "th") for t in Page(text).texts[tag]]
-    for _, make in wanted_tables([run]):
-        for layout in make().layouts:
+    for table in wanted_tables([run]):
+        for layout in table.layouts:
             for row in layout.rows:
                 for cell in row:
                     assert any(cell.text in one for one in cells), cell.text
