@@ -11,7 +11,7 @@ from dsgkit.papers.schema import Best, Check, Range
 from dsgkit.published import bsgd_svc
 from dsgkit.report.numbers import listed
 
-FASTER = "the median {what} of {a} is shorter than that of {b}, beyond the bootstrap interval"
+FASTER = "the median {what} of {a} is shorter than that of {b}, beyond a 95% bootstrap interval"
 RATE = "after t iterations is proportional to t^e, with e {interval}"
 PREDICATES = {
     "faster": FASTER,
