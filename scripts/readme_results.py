@@ -51,8 +51,8 @@ def section(judged: Sequence[JudgedPaper]) -> Iterator[str]:
     parts = ", ".join(outcome.counted(counts[outcome]) for outcome in Outcome if counts[outcome])
     yield textwrap.fill(
         f"Of {counts.total()} claims: {parts}. Below, 5 of 8 means comparisons that support the "
-        "claim, of those in which a method learns. With 80% it holds, with half in part, and all "
-        "its parts must hold. *Tuned* is to the data; else settings are the paper's.",
+        "claim, of those in which a method learns. With 80% it holds, with half in part, or if "
+        "some of its parts do. *Tuned* is to the data; else settings are the paper's.",
         WIDTH,
     )
     for one in judged:
@@ -76,9 +76,10 @@ def verdicts(claim: JudgedClaim) -> str:
         setting = "" if by == PROTOCOL else "tuned "
         share = f"{setting}{verdict.counted:g} of {verdict.tested}"
         if verdict.outcome is not on_scale(verdict.counted, verdict.against, verdict.tested):
-            share = ", ".join(dict.fromkeys([share, *verdict.remarks]))  # by its parts
+            remark = "; ".join(verdict.remarks)  # by its parts, not by their sum
+            share = remark if remark.startswith(f"{share} ") else f"{share}: {remark}"
         parts.setdefault(verdict.outcome, []).append(share)
-    return "; ".join(f"*{outcome}* ({', '.join(shares)})" for outcome, shares in parts.items())
+    return "; ".join(f"*{outcome}* ({'; '.join(shares)})" for outcome, shares in parts.items())
 
 
 if __name__ == "__main__":

@@ -184,6 +184,12 @@ def margin_of(measure: str) -> float:
     return MAE_MARGIN if measure.endswith("mae") else MARGIN
 
 
+def margin_text(margin: float, *, percent: bool) -> str:
+    """Return a margin of a measure in its unit: ``0.01``, or ``1 point`` of percent."""
+    points = 100 * margin
+    return f"{points:g} point{'s' * (points != 1)}" if percent else f"{margin:g}"
+
+
 def numeric(values: pd.Series) -> Array:
     """Return values as floats; NaN for what is not a finite number."""
     floats = pd.to_numeric(values, errors="coerce").to_numpy(np.float64)

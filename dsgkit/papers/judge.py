@@ -91,7 +91,9 @@ class Verdict:
     all_counted: float = 0  # with the points at which nothing is learnt
     all_tested: int = 0
     over: OverDatasets | None = None
-    few: int = 0  # datasets where something is learnt, if they are fewer than a verdict needs
+    over_all: OverDatasets | None = None  # with datasets where nothing is learnt
+    learnt_at: tuple[str, ...] = ()  # the datasets where something is learnt
+    needed: int = 0  # of them, for a verdict that does not name their number
 
     def __str__(self) -> str:
         remarks = f": {'; '.join(self.remarks)}" if self.remarks else ""
@@ -105,8 +107,8 @@ class Verdict:
         text = f"{self.counted:g} of {self.tested}"
         if self.tested < self.all_tested:
             text += " where something is learnt"
-        if self.few:
-            text += f", on {counted(self.few, 'dataset')}"
+        if self.tested < self.all_tested and len(self.learnt_at) < self.needed:
+            text += f", on {counted(len(self.learnt_at), 'dataset')}"
         if self.counted + self.against < self.tested:
             text += f", {self.against:g} against"
         if self.tested < self.all_tested:
@@ -142,7 +144,9 @@ SCALE = (
     "A claim *holds* if at least 80% of the comparisons support it, and *holds in part* if at "
     "least half do. It *does not hold* if at least half contradict it, or if the test over "
     "datasets shows the opposite. It is *undecided* if most comparisons cannot tell; otherwise it "
-    "*hardly* holds."
+    "*hardly* holds. Of several parts, or pairs of methods, all must hold; the claim holds in part "
+    "if some hold, or hold in part. Else the clearest verdict on one of them counts, in the order "
+    "*does not hold*, *hardly*, *undecided*."
 )
 
 
@@ -181,9 +185,10 @@ def judged(points: Sequence[Point], claimed: int) -> Verdict:
     opposed = over is not None and over.p < LEVEL and over.worse
     outcome = on_scale(yes, no, len(told), opposed=opposed)
     in_all = sum(point.yes for point in tested), len(tested)
-    learnt = len({point.where for point in told})
-    few = learnt if learnt < min(MIN_DATASETS, claimed) else 0
-    return Verdict(outcome, yes, len(told), (), no, *in_all, over_datasets(tested), few)
+    over_all = over_datasets(tested) if len(told) < len(tested) else None
+    learnt_at = tuple(sorted({point.where for point in told}))
+    at = learnt_at, min(MIN_DATASETS, claimed)
+    return Verdict(outcome, yes, len(told), (), no, *in_all, over, over_all, *at)
 
 
 def _why_untestable(points: Iterable[Point], datasets: int, claimed: int) -> list[str]:
@@ -212,9 +217,11 @@ def combined(verdicts: Sequence[Verdict], of: str = "parts") -> Verdict:
         return untestable(f"{n_hold} of {len(verdicts)} {of} hold" if known else "", *reasons)
     names = ("counted", "tested", "against", "all_counted", "all_tested")
     sums: dict[str, Any] = {name: sum(getattr(one, name) for one in known) for name in names}
-    sums["few"] = min((one.few for one in known if one.few), default=0)
-    if len(counts) == 1 and len(known) == len(verdicts):
-        return Verdict(known[0].outcome, **sums)
+    sums["learnt_at"] = tuple(sorted({name for one in known for name in one.learnt_at}))
+    sums["needed"] = max(one.needed for one in known)
+    by_sums = on_scale(sums["counted"], sums["against"], sums["tested"])
+    if len(counts) == 1 and len(known) == len(verdicts) and by_sums is known[0].outcome:
+        return Verdict(by_sums, **sums)
     outcome = next(one for one in (*IN_PART_IF, *CLEAREST_FIRST) if one in counts)
     parts = f"{counts[outcome]} of {len(verdicts)} {of} {outcome.plural}"
     if left := len(verdicts) - len(known):

@@ -33,8 +33,7 @@ SCREEN = 150  # dots per inch of the pictures on pages
 READING = (
     "Each claim was tested with the paper's settings (*protocol*) and, where it matters, again "
     "with settings tuned to the data (*useful*). *8 of 16, 3 against*: of 16 comparisons, 8 "
-    f"support the claim, 3 contradict it, and 5 cannot tell. {SCALE} Of several parts, or pairs of "
-    "methods, all must hold; the claim holds in part if only some do. Comparisons in which no "
+    f"support the claim, 3 contradict it, and 5 cannot tell. {SCALE} Comparisons in which no "
     f"method learns (AUC below {LEAST_AUC:g}; error or accuracy within {MARGIN:g} of the best "
     "constant prediction) do not count; numbers with them are given, too (*in all*). *Significant* "
     "is p < 0.05 over draws of the labelled rows (or pairs), on these rows: it says nothing about "

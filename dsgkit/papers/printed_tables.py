@@ -117,7 +117,7 @@ def _growth(of: Printed, growth: Growth) -> list[Slope]:
         (point.where, point.estimate, point.low, point.high, point.note)
         for point in grows(test, [Case(name, run) for name, run in runs.items()])
         if point.estimate is not None and point.low is not None and point.high is not None
-        if point.counts is not None
+        if point.high - point.low <= WIDEST_INTERVAL
     ]
 
 

@@ -6,29 +6,32 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dsgkit.experiment.runs import Run
-from dsgkit.papers.cases import margin_of
+from dsgkit.papers.cases import margin_of, margin_text
 from dsgkit.papers.schema import Best, Check, Range
 from dsgkit.published import bsgd_svc
 from dsgkit.report.numbers import listed
 
-FASTER = "the median {what} of {a} is shorter than that of {b}, beyond a 95% bootstrap interval"
-RATE = "after t iterations is proportional to t^e, with e {interval}"
+FASTER = (
+    "the median {what} of {a} is shorter than that of {b} (with a 95% bootstrap interval of the "
+    "ratio above 1)"
+)
+RATE = "proportional to t^e, with e {interval}"
 PREDICATES = {
     "faster": FASTER,
     "crosses": f"from some size on, {{at_most:,}} at the latest, {FASTER}",
     "sooner": "{a}, while it trains, reaches the final {what} of {b} before {b} does",
     "ends": "{b} needs more than {gib:g} GiB in all trials at the sizes that {a} finishes",
-    "equal": "the {what} of {a} is within {margin:g} of that of {b}",
-    "better": "the {what} of {a} is significantly {more} than that of {b}, and a gain of "
-    "{margin:g} is not excluded",
+    "equal": "the {what} of {a} is within {margin} of that of {b}",
+    "better": "the {what} of {a} is significantly {more} than that of {b}{by_least}, and a gain of "
+    "{margin} is not excluded",
     "count": "the {what} of {a} is as good as that of {b}, or {more}",
     "best_of": "the {what} of {a} is {more} than that of {b} (a tie counts half)",
     "ratio": "the {what} of {a} divided by that of {b} is {interval}",
     "within": "the {of} of the {what} of {a} is {interval}",
     "grows": "the {what} of {a} grows like {axis}^e, with e {interval}",
-    "rate": f"the {{y}} of the study {{study}} {RATE}",
-    "traced_rate": f"the {{what}} of {{a}} {RATE}",
-    "identity": "in the study {study}, {checks}",
+    "rate": f"the {{y}} of the study {{study}} after t iterations are {RATE}",
+    "traced_rate": f"the {{what}} of {{a}} after t iterations is {RATE}",
+    "identity": "it is within its bounds: {checks}",
     "published": "the published {what} of {a} is as good as that of {b}, or {more}, on at least "
     "{least} datasets",
     "reproduced": "the means of {measures} are the published ones up to their tolerance",
@@ -36,17 +39,18 @@ PREDICATES = {
 """What must be true, by test."""
 
 CONTRADICTED = {
+    "faster": "It contradicts the claim if the interval excludes a ratio of {factor:g}.",
     "better": "It contradicts the claim if this is significantly {less}, or if a gain of "
-    "{margin:g}, the smallest that matters, is excluded.",
-    "grows": "It contradicts the claim if no e of the bootstrap interval is.",
+    "{margin}, the smallest that matters, is excluded.",
+    "grows": "It contradicts the claim if all of the 95% bootstrap interval of e is outside of "
+    "these limits.",
 }
-"""What contradicts a claim, if it is not all that does not support it, by test."""
+"""What contradicts a claim, where some points cannot tell, by test."""
 
 CLAUSES = {
-    ("faster", "factor"): "by a factor of {factor:g}",
+    ("faster", "factor"): "and the ratio is above {factor:g}",
     ("sooner", "margin"): "to within {margin:g}",
     ("sooner", "of"): "or its own, if that is better",
-    ("better", "least"): "by at least {least:g}",
     ("equal", "one_sided"): "or {more}",
     ("within", "around"): "after subtracting the dataset's own number",
     ("grows", "minus"): "after subtracting that of {minus}",
@@ -78,8 +82,12 @@ def sentence(c: Any, runs: Sequence[Run], labels: Mapping[str, str], where: Sequ
         words["interval"] = _limits(*limits)
     words["y"] = spaced_out(words.get("y", ""))
     words["axis"] = words.get("axis", "").removeprefix("n_")
-    if words.get("margin", 0) is None:
-        words["margin"] = max(c.least, margin_of(name))
+    percent = measure is not None and measure.percent
+    if c.test == "better":
+        words["margin"] = max(c.least, margin_of(name) if c.margin is None else c.margin)
+        words["by_least"] = f" by {margin_text(c.least, percent=percent)} or more" * (c.least > 0)
+    if c.test in ("better", "equal"):
+        words["margin"] = margin_text(words["margin"], percent=percent)
     lists = {
         "checks": [*map(_check, getattr(c, "checks", []))],
         "measures": getattr(c, "measures", []),
@@ -114,8 +122,10 @@ def _side(c: Any, side: Any, labels: Mapping[str, str]) -> str:
 
 def _point(c: Any, where: Sequence[str]) -> str:
     """Return what a point of a criterion is."""
-    if c.test in ("identity", "rate", "published"):
-        return {"identity": "A number", "rate": "The study"}.get(c.test, "The paper's table")
+    if c.test == "identity":
+        return f"A number of the study {c.study}"
+    if c.test in ("rate", "published"):
+        return "The study" if c.test == "rate" else "The paper's table"
     thing = where[0] if len(where) == 1 else "A dataset"
     if c.test == "reproduced":
         return f"{thing} and a method"
@@ -142,7 +152,7 @@ def _check(one: Check) -> str:
         for words, limit in pairs
         if limit is not None
     ]
-    return f"each number of {spaced_out(one.number)} is {' and '.join(limits)}"
+    return f"{spaced_out(one.number)} {' and '.join(limits)}"
 
 
 def spaced_out(name: str) -> str:

@@ -17,7 +17,7 @@ import pandas as pd
 
 from dsgkit.errors import ResultsError
 from dsgkit.linalg import Array
-from dsgkit.papers.cases import Case, Sample, lack, learns, margin_of, sample
+from dsgkit.papers.cases import Case, Sample, lack, learns, margin_of, margin_text, sample
 from dsgkit.papers.schema import Best, Side
 from dsgkit.published import bsgd_svc
 from dsgkit.report.numbers import SHORTEST_TIME, counted
@@ -306,9 +306,10 @@ def better(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
                 counts = significant and gain > 0 and gain >= c.least and not excluded
                 against = excluded or (significant and gain < 0)
                 found = replace(found, counts=float(counts), against=against)
-                if significant and 0 < gain < margin and excluded:
-                    note = f"significant, but below {margin:g}"
-                    found = replace(found, note="; ".join(filter(None, [found.note, note])))
+                if significant and gain > 0 and excluded:
+                    least = margin_text(margin, percent=point.unit == "percent")
+                    notes = filter(None, [found.note, f"significant, but below {least}"])
+                    found = replace(found, note="; ".join(notes))
             points.append(found)
     return points
 
@@ -382,8 +383,8 @@ def growth(case: Case, keys: Contender, c: Any) -> Point:
     least, most = (math.inf if one is None else one for one in c.interval)
     told["against"] = not told["counts"] and (high < least < math.inf or low > most)
     note = f"{c.axis} {x[0]:,g} to {x[-1]:,g}"
-    if high - low > WIDEST_INTERVAL:
-        told, note = told | {"counts": None, "against": False}, f"{note}, too wide an interval"
+    if high - low > WIDEST_INTERVAL and not told["against"]:
+        told, note = told | {"counts": None}, f"{note}, with an interval wider than 2"
     return replace(point, size=int(x[-1]), note=note, **told | {"low": low, "high": high})
 
 

@@ -17,10 +17,10 @@ from dsgkit.papers.judge import (
     JudgedPaper,
     Outcome,
 )
-from dsgkit.papers.sentences import sentence
+from dsgkit.papers.sentences import sentence, spaced_out
 from dsgkit.papers.tests import Point
 from dsgkit.report.formats import Cell, Layout
-from dsgkit.report.numbers import NO_VALUE, counted, memory_text, p_text, seconds_text
+from dsgkit.report.numbers import NO_VALUE, counted, listed, memory_text, p_text, seconds_text
 from dsgkit.report.terminal import plain
 from dsgkit.text import paragraph
 
@@ -72,6 +72,8 @@ def full_text(one: JudgedClaim, width: int) -> str:
 def about(one: JudgedClaim) -> Iterator[str]:
     """Yield a claim in words, tests of it over datasets, and why it does not hold."""
     yield f"{one.claim.claim} ({one.claim.place})"
+    if one.claim.untestable:
+        yield f"Not testable here: {one.claim.untestable}."
     for by in one.verdicts:
         if lines := [*over_datasets_lines(one, by)]:
             yield f"Over datasets, with {SETTINGS[by]}: {'; '.join(lines)}."
@@ -81,12 +83,17 @@ def about(one: JudgedClaim) -> Iterator[str]:
 
 
 def over_datasets_lines(one: JudgedClaim, by: str) -> Iterator[str]:
-    """Yield the test over datasets of each pair of solvers."""
+    """Yield the test over datasets of each pair of solvers, by the parts of the claim."""
     for part in one.parts:
-        names = names_in(part)
+        names, c = names_in(part), part.criterion
+        where = f" on {listed(c.configs)}" if c.configs else ""
+        most = getattr(getattr(c, "sizes", None), "max", None)
+        where += f", at most {most:,} rows" if most else ""
         for (a, b), verdict in part.pairs.items():
-            if part.criterion.by == by and verdict.over:
-                yield with_labels(f"{a} against {b}: {verdict.over}", names)
+            if c.by == by and (verdict.over or verdict.over_all):
+                tests = [str(verdict.over)] if verdict.over else []
+                tests += [f"with all datasets {verdict.over_all}"] if verdict.over_all else []
+                yield with_labels(f"{a} against {b}{where}: {', '.join(tests)}", names)
 
 
 def proof(one: JudgedClaim) -> Iterator[str | Layout]:
@@ -133,7 +140,7 @@ def evidence(part: Judged, names: Mapping[str, str]) -> Iterator[Layout]:
         rows = [_row(several, len(points), names) for several in groups.values()]
         kinds = {one.of for one in points} - {""}
         compared = kinds.pop().capitalize() if len(kinds) == 1 else "Compared"
-        sides = [with_labels(one, names) for one in (a, b)]
+        sides = [spaced_out(one) if "." in one else with_labels(one, names) for one in (a, b)]
         heads = ["Where", "Size", sides[0] or "Value", sides[1] or "Value", compared]
         title = f"{' and '.join(filter(None, sides))}: {with_labels(str(verdict), names)}."
         title = title if len(part.pairs) > 1 else ""

@@ -202,7 +202,9 @@ OF_NUMBERS = [
     (GROWS, {"own": power(2, SIZES[:2])}, f"{NOT}: own: 2 of 3 sizes have 5 trials (codrna"),
     (GROWS | {"lengths": 2}, {"own": power(2, SIZES[:2])}, "holds"),
     (GROWS | {"sizes": {"min": 1000}}, {"own": power(2)}, NOT),
-    (GROWS, {"own": SETTLED}, f"{NOT}: size 500 to 5,000, too wide an interval"),
+    (GROWS, {"own": SETTLED}, f"{NOT}: size 500 to 5,000, with an interval wider than 2"),
+    # a wide interval may still exclude the claim
+    (GROWS | {"interval": [None, -9]}, {"own": SETTLED}, "does not hold"),
     # 2.2 is outside, but not 2.05
     (GROWS, {"own": {n: [t * n**s for t, s in zip(of, (-0.1, 0, 0, 0, 0.1), strict=True)]
                      for n, of in power(2.2).items()}}, "undecided"),
@@ -237,6 +239,19 @@ OF_NUMBERS = [
 def test_verdicts_on_runs(criterion, of, verdict):
     found, _ = judged(criterion, of)
     assert found == verdict or (verdict.startswith(NOT) and found.startswith(verdict))
+
+
+def test_a_small_significant_gain_says_so():
+    _, points = judged(BETTER, fits(plus(*[0.002] * 4, 0.0021), LOW))
+    assert {point.note for point in points} == {"significant, but below 0.01"}
+
+
+@pytest.mark.parametrize("draws", ["labelled rows", ""])
+def test_an_order_of_the_same_rows_is_no_sample(draws):
+    run = run_of(fits(SAME, LOW), "auc", "codrna")
+    run = replace(run, task=run.task.model_copy(update={"draws": draws}))
+    _, [point] = judged_runs(EQUAL, {"codrna": run})
+    assert (point.low is not None) == bool(draws)
 
 
 def test_missing_datasets():

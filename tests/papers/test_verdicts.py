@@ -96,6 +96,15 @@ def test_more_support_never_makes_a_verdict_worse(yes, no, open):
         ([IN_PART, IN_PART], "holds in part (4 of 6)"),
         ([HOLDS, OPEN], "not testable here: 1 of 2 pairs hold; no results"),
         ([FAILS, OPEN], "does not hold: 1 of 2 pairs do not hold, 1 not testable (0 of 3)"),
+        # by the sum of their points most cannot tell
+        (
+            [verdict(Outcome.FAILS, 0, 2, 4), UNDECIDED],
+            "does not hold: 1 of 2 pairs do not hold (0 of 7, 2 against)",
+        ),
+        (
+            [verdict(Outcome.FAILS, 0, 0, 2), verdict(Outcome.FAILS, 0, 2, 4)],
+            "does not hold: 2 of 2 pairs do not hold (0 of 6, 2 against)",
+        ),
         ([HOLDS, FAILS, OPEN], "holds in part: 1 of 3 pairs hold, 1 not testable (3 of 6)"),
         ([OPEN, OPEN], "not testable here: no results"),
         ([IN_PART], "holds in part (2 of 3)"),
@@ -153,9 +162,20 @@ def test_losses_over_datasets_contradict_a_claim(evidence, told):
 
 
 def test_few_datasets_where_something_is_learnt_are_named():
-    of_two = [*points(yes=2), *points(yes=6, learnt=False)[2:]]
+    of_two = judged([*points(yes=2), *points(yes=6, learnt=False)[2:]], 7)
     told = "holds (2 of 2 where something is learnt, on 2 datasets; 6 of 6 in all)"
-    assert str(judged(of_two, 7)) == told
+    assert str(of_two) == told
+    # of several parts, those of any of them
+    of_third = judged([*points(yes=6, learnt=False)[:5], replace(points(yes=6)[5])], 7)
+    assert str(combined([of_two, of_third])) == (
+        "holds (3 of 3 where something is learnt; 12 of 12 in all)"
+    )
+
+
+def test_the_test_that_judges_leaves_out_datasets_where_nothing_is_learnt():
+    found = judged([replace(one, learnt=i < 2) for i, one in enumerate(gains(*LOSSES))], 7)
+    assert (found.over.datasets, found.over_all.datasets) == (2, 7)
+    assert judged(gains(*LOSSES), 7).over_all is None
 
 
 def test_the_test_over_datasets_takes_a_mean_of_each():
