@@ -92,7 +92,10 @@ def parse_number(value: Any) -> Any:
 
 
 def parse_values(value: Any) -> list[Any]:
-    """Return the values of a grid entry: a list, one value, or a range such as ``2^-3..2^3``."""
+    """Return the values of a grid entry: a list, one value, or a range such as ``2^-3..2^3``.
+
+    A range includes both ends; ``ValueError`` for a text with ``..`` that is none, or for too many.
+    """
     if not (isinstance(value, str) and ".." in value):
         values: list[Any] = parse_number(value if isinstance(value, list) else [value])
         if len(values) > MAX_VALUES:

@@ -179,7 +179,10 @@ def read_reviews(path: Path) -> tuple[list[str], list[float]]:
 def embed_reviews(
     texts: Sequence[str], components: int
 ) -> tuple[Single, Callable[[Sequence[str]], Single], str]:
-    """Return features of texts (TF-IDF, truncated SVD), a function for others, and how made."""
+    """Return features of texts (TF-IDF, truncated SVD), a function for others, and how made.
+
+    A text without a known word is a row of zeros.
+    """
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
 

@@ -110,7 +110,10 @@ def _offsets(info: DatasetInfo, paths: list[Path], meta: dict[str, Any]) -> Arra
 def _write(
     blocks: Iterator[Block], folder: Path, part: str
 ) -> tuple[str, list[str] | None, list[list[float]]]:
-    """Write rows and labels, rows without one last; return a hash, texts of labels, extremes."""
+    """Write rows and labels, rows without one last; return a hash, texts of labels, extremes.
+
+    Labels that are texts are stored as their places in the sorted list of these texts.
+    """
     sha256 = hashlib.sha256()
     labels, masks, lows, highs = list[NDArray[Any]](), [], [], []
     with (folder / f"X_{part}.npy").open("wb") as file, tempfile.TemporaryFile() as rest:

@@ -29,7 +29,7 @@ from dsgkit.experiment.plan import Cell, LeftOut, Plan, TooLarge
 from dsgkit.experiment.store import Store, finished_elsewhere, write_file
 from dsgkit.system.files import commit_of, read_arrays, source_hash
 from dsgkit.system.machine import available_threads
-from dsgkit.tasks.base import takes
+from dsgkit.tasks.base import TASKS, Task, get, takes
 from dsgkit.tasks.measures import STANDARD, Description, SolverFacts
 
 CONFIG, DATASET, TASK, PLAN = "config.yaml", "dataset.json", "task.json", "plan.json"
@@ -112,7 +112,8 @@ def read_json(path: Path) -> Any:
     """Return the content of a JSON file, or of ``<path>.xz`` of kept results; None without one."""
     archive = path.with_name(f"{path.name}.xz")
     try:
-        with lzma.open(archive) if archive.exists() else path.open("rb") as file:
+        is_packed = archive.exists() and not path.exists()
+        with lzma.open(archive) if is_packed else path.open("rb") as file:
             return json.load(file)
     except FileNotFoundError:
         return None
@@ -128,6 +129,9 @@ def read_task(folder: Path) -> tuple[Description, dict[str, Any]]:
         raise ResultsError(f"{folder}: {why}; name one that a run made, such as results/NAME")
     try:
         data = content.pop("dataset", data)
+        if content.get("draws") is None:  # of an earlier release
+            kind = content.get("kind")
+            content["draws"] = (get(kind) if kind in TASKS else Task).draws
         return Description.model_validate(content), data
     except (ValidationError, AttributeError, TypeError):
         advice = "written by another release; run the experiment again"

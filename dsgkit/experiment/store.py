@@ -42,9 +42,14 @@ def _checksum(body: bytes) -> bytes:
 
 def read_records(folder: Path) -> tuple[dict[str, Record], list[int]]:
     """Return the last record of each key in a folder, and the numbers of unreadable lines."""
-    with suppress(FileNotFoundError), (folder / CELLS).open("rb") as file:
-        return _parsed(file)
-    return {}, []
+    path = folder / CELLS
+    try:
+        with path.open("rb") as file:
+            return _parsed(file)
+    except FileNotFoundError:
+        return {}, []
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be read ({error}); run the experiment again") from None
 
 
 def _parsed(lines: Iterable[bytes]) -> tuple[dict[str, Record], list[int]]:

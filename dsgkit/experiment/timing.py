@@ -62,10 +62,13 @@ def _thread_seconds() -> dict[int, float]:
 def repeated(
     fit: Callable[[Clock], object], first: Clock, told: Callable[[int], object] = lambda _: None
 ) -> list[tuple[Clock, int]]:
-    """Repeat a fit until there are enough measurements: clocks, each of a number of equal fits."""
+    """Repeat a fit until there are enough measurements: clocks, each of a number of equal fits.
+
+    The ``first`` one has been made; ``told`` is called with the number of measurements so far.
+    """
     measured = [(first, 1)]
     last = total = sum(first.wall.values())
-    with suppress(BaseException):
+    with suppress(BaseException):  # an error ends the repeating: the first fit counts
         while last <= LONG_FIT and (len(measured) < MIN_REPEATS or total < MIN_SECONDS):
             told(len(measured))
             clock, fits, begun = Clock(), 0, time.perf_counter()

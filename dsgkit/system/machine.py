@@ -146,6 +146,7 @@ def stopped_by_signals() -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
+            # once stopped, the process is about to end: no second signal breaks that
             signal.signal(number, handler if _request is None else signal.SIG_IGN)
         _request = None
 

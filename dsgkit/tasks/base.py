@@ -82,8 +82,7 @@ class ProtocolSpec(Spec):
 
     @property
     def protocol(self) -> str:
-        words = f"{self.kind} with {self.setting}" if self.setting else self.kind
-        return f"{words}, {scale_words(self.scale)}" if hasattr(self, "scale") else words
+        return f"{self.kind} with {self.setting}" if self.setting else self.kind
 
 
 @dataclass(frozen=True)

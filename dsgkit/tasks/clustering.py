@@ -251,9 +251,10 @@ def picture(model: Any, X: Any, labels: Any, classes: Any = None) -> dict[str, A
     if X.shape[1] > 2:
         from sklearn.decomposition import PCA
 
-        with np.errstate(invalid="ignore"):  # equal rows have no variance
-            plane = PCA(2, svd_solver="full").fit(np.asarray(shown, np.float64))
-        center, axes = plane.mean_, plane.components_.T
+        n = min(2, len(shown))  # one row has one component
+        with np.errstate(invalid="ignore"):  # equal rows, and one row, have no variance
+            plane = PCA(n, svd_solver="full").fit(np.asarray(shown, np.float64))
+        center, axes = plane.mean_, np.pad(plane.components_.T, ((0, 0), (0, 2 - n)))
     rows = (shown - center) @ axes
     arrays = {"rows": rows.astype(np.float32), "labels": labels[: len(rows)]}
     if classes is not None:

@@ -89,6 +89,10 @@ class SemiSupervisedSpec(base.ProtocolSpec):
         judged = f"evaluated on at most {self.judged:,} rows" if self.judged else ""
         return ", ".join(filter(None, [labeled, unlabeled, judged]))
 
+    @property
+    def protocol(self) -> str:
+        return f"{super().protocol}, {base.scale_words(self.scale)}"
+
 
 class Split(NamedTuple):
     """The scaled rows of a trial: labelled, unlabelled, and test rows that judge, if any."""
@@ -222,8 +226,12 @@ class SemiSupervised(Task):
 
     def folds(self, at: At) -> list[NDArray[np.int64]]:
         """Return the held-out positions of labelled rows in each fold, stratified by class."""
+        return self.repeated_folds(at, 1)
+
+    def repeated_folds(self, at: At, n_repeats: int) -> list[NDArray[np.int64]]:
+        """Return the folds of several random orders of the labelled rows."""
         y = self.split.y[: at.get("labeled", self.n_labeled)]
-        parts = [[], *([repeat] for repeat in range(1, getattr(self.spec, "repeats", 1)))]
+        parts = [[], *([repeat] for repeat in range(1, n_repeats))]
         seeds = (derive_seed(self.seed, "folds", *part) for part in parts)
         return [fold for seed in seeds for fold in stratified_folds(y, self.spec.folds, seed)]
 

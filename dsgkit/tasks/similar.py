@@ -82,6 +82,10 @@ class SimilarUnlabeledSpec(base.ProtocolSpec):
         return f"{self.pairs:,} similar pairs (or as many as there are) at {drawn}"
 
     @property
+    def protocol(self) -> str:
+        return f"{super().protocol}, {base.scale_words(self.scale)}"
+
+    @property
     def selection(self) -> str:
         loss = self.select.replace("_", "-")
         return (

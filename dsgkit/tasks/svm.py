@@ -147,6 +147,9 @@ class SemiSupervisedSVM(SemiSupervised):
             rest = np.setdiff1d(np.arange(len(y)), fold)
             yield {**given, "X": X[rest], "y": y[rest]}, X[fold], y[fold]
 
+    def folds(self, at: At) -> list[NDArray[np.int64]]:
+        return self.repeated_folds(at, self.spec.repeats)
+
     def _parts(self, estimator: Any, at: At) -> Iterator[tuple[dict[str, Any], Any, Any]]:
         """Yield what is trained with a part, the other unlabelled rows, and their hidden labels."""
         given, n = self.given(estimator, at), at["unlabeled"]

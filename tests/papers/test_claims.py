@@ -97,7 +97,8 @@ def test_a_config_of_claims_is_judged_in_all_its_profiles():
     for paper, criterion in JUDGEMENTS:
         judged = {*paper.profiles.protocol, *paper.profiles.useful}
         profiles |= dict.fromkeys(criterion.configs or (), judged)
-    assert all({*own} <= profiles[path.stem] for path, own in MADE.items())
+    assert all({"full", *own} <= profiles[path.stem] for path, own in MADE.items())
+    assert all("full" in own for own in MADE.values())
 
 
 def test_an_explanation_rests_on_what_is_kept():

@@ -1,15 +1,19 @@
 """What a run says about differences, from its config to its findings."""
 
+import json
+
 import numpy as np
 import pytest
 import yaml
 
 from dsgkit.config.schema import load_experiment
+from dsgkit.experiment.folder import read_task
 from dsgkit.experiment.run import Options, run_experiment
 from dsgkit.experiment.runs import load
 from dsgkit.report.compare import compare, comparison_text
 from dsgkit.report.findings import findings
 from dsgkit.report.tables import text_tables
+from tests.report.runs import make_run
 
 RANDOM = np.random.default_rng(0)
 Y = RANDOM.random(120) < 0.5
@@ -86,3 +90,15 @@ def test_what_is_not_tested_has_no_p_value_and_every_text_says_why(run, case):
     assert "chance" not in said + table
     if case == "same":
         assert "Highest" in said and "equal" in said and "trial" not in said
+
+
+@pytest.mark.parametrize(
+    ("kind", "draws"), [("clustering", ""), ("ordinal", "labelled rows"), ("mine:Gone", "rows")]
+)
+@pytest.mark.parametrize("old", [{}, {"draws": None}])
+def test_results_that_do_not_say_what_trials_draw_are_about_what_their_task_draws(
+    kind, draws, old, tmp_path
+):
+    task = make_run(a=[0.5]).task.model_dump(mode="json", exclude={"draws"})
+    (tmp_path / "task.json").write_text(json.dumps(task | {"kind": kind} | old))
+    assert read_task(tmp_path)[0].draws == draws

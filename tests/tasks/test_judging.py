@@ -196,6 +196,9 @@ def test_labels_are_a_whole_number_for_every_row(labels):
     model.labels_ = np.array([2, -1, -7, 0])
     assert checked_labels(model, 4).tolist() == [2, -1, -1, 0]
     assert picture(model, np.zeros((4, 1)), model.labels_) == {}
+    for n in (1, 2):  # fewer rows than a plane needs
+        shown = picture(object(), np.eye(n, 4), np.zeros(n, int))["rows"]
+        assert shown.shape == (n, 2) and np.isfinite(shown).all()
 
 
 class Ends(Parts):
