@@ -172,8 +172,9 @@ def learns(case: Case, samples: Sequence[Sample], name: str) -> bool:
     if measure is None or measure.unit or any(is_trivial(case.run, one.key) for one in samples):
         return True
     side = -1 if measure.better == "lower" else 1
-    constant = case.constant(name, samples[0].size)
-    least = LEAST_AUC if name == "auc" else constant + side * margin_of(name)
+    least = LEAST_AUC
+    if name != "auc":
+        least = case.constant(name, samples[0].size) + side * margin_of(name)
     if math.isnan(least):
         return True
     return any(side * one.mean >= side * least for one in samples)
@@ -182,6 +183,11 @@ def learns(case: Case, samples: Sequence[Sample], name: str) -> bool:
 def margin_of(measure: str) -> float:
     """Return the smallest difference of a measure that matters."""
     return MAE_MARGIN if measure.endswith("mae") else MARGIN
+
+
+def least_gain(c: Any) -> float:
+    """Return the smallest gain that matters to a criterion of superiority."""
+    return max(c.least, margin_of(c.measure) if c.margin is None else c.margin)
 
 
 def margin_text(margin: float, *, percent: bool) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dsgkit.experiment.runs import Run
-from dsgkit.papers.cases import margin_of, margin_text
+from dsgkit.papers.cases import least_gain, margin_text
 from dsgkit.papers.schema import Best, Check, Range
 from dsgkit.published import bsgd_svc
 from dsgkit.report.numbers import listed
@@ -84,7 +84,7 @@ def sentence(c: Any, runs: Sequence[Run], labels: Mapping[str, str], where: Sequ
     words["axis"] = words.get("axis", "").removeprefix("n_")
     percent = measure is not None and measure.percent
     if c.test == "better":
-        words["margin"] = max(c.least, margin_of(name) if c.margin is None else c.margin)
+        words["margin"] = least_gain(c)
         words["by_least"] = f" by {margin_text(c.least, percent=percent)} or more" * (c.least > 0)
     if c.test in ("better", "equal"):
         words["margin"] = margin_text(words["margin"], percent=percent)

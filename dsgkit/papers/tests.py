@@ -17,7 +17,7 @@ import pandas as pd
 
 from dsgkit.errors import ResultsError
 from dsgkit.linalg import Array
-from dsgkit.papers.cases import Case, Sample, lack, learns, margin_of, margin_text, sample
+from dsgkit.papers.cases import Case, Sample, lack, learns, least_gain, margin_text, sample
 from dsgkit.papers.schema import Best, Side
 from dsgkit.published import bsgd_svc
 from dsgkit.report.numbers import SHORTEST_TIME, counted
@@ -130,7 +130,7 @@ def at_sizes(case: Case, pair: Sequence[Contender], c: Any) -> list[Point]:
     point = Point(case.name, a, b, unit=case.unit(c.measure))
     sizes = common_sizes(case, needed, c)
     if not sizes:
-        least = [*chosen_sizes(c.sizes, case.sizes), case.sizes[0]][0]
+        least = chosen_sizes(c.sizes, case.sizes)[0]
         few = [keys for keys in needed if len(best(case, keys, least, c)) < c.trials]
         lacks = [lack(case, key, least, c) for keys in few[:1] for key in keys]
         return [replace(point, note="; ".join(lacks) or "no common size")]
@@ -295,7 +295,7 @@ def better(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
     smallest that matters.
     """
     points = []
-    margin = max(c.least, margin_of(c.measure) if c.margin is None else c.margin)
+    margin = least_gain(c)
     for _, of_pair in itertools.groupby(compared(c, cases, studies), lambda one: (one.a, one.b)):
         several = [*of_pair]
         for point, p in zip(several, holm([one.p for one in several]), strict=True):
